@@ -1,0 +1,63 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+# A stamp is newer than pyproject.toml exactly when its extras are installed.
+DEV := $(VENV)/.stamp-dev
+DEMO := $(VENV)/.stamp-demo
+
+CHECKED := src tests benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint format bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(DEMO) ## train a model on the heart data and explain one patient
+	@$(BIN)/ssba demo
+
+# Two test workers each with as many BLAS threads as cores would fight for the cores.
+test test-all: export OMP_NUM_THREADS ?= 1
+
+test: lint ## everything CI asks: linters, types, import directions, tests
+	$(BIN)/pytest -n 2
+
+test-all: lint ## the same, with the slow tests
+	$(BIN)/pytest -n 2 -m ""
+
+lint: $(DEV) ## linters, types and import directions only
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/mypy $(CHECKED)
+	$(BIN)/lint-imports
+
+format: $(DEV) ## rewrite the code in the common format
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+bench: $(DEV) ## overhead over bare predict, as a ratio
+	$(BIN)/python -m benchmarks.overhead
+
+clean: ## remove the virtual environment, caches and build outputs
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache catboost_info
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "ssba needs Python 3.11 or newer, but '$(PYTHON)' is: $$($(PYTHON) --version 2>&1 | head -n 1)." >&2; \
+		echo "Name another one, for example: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "Making a virtual environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+
+$(DEMO): pyproject.toml | $(BIN)/pip
+	@echo "Installing ssba with what the demo needs (once, about a minute) ..."
+	@$(PIP) -e '.[cli,plot]'
+	@touch $@
+
+# The development tools include what the demo needs.
+$(DEV): pyproject.toml | $(BIN)/pip
+	@echo "Installing ssba and the development tools (once, a few minutes) ..."
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(DEMO)

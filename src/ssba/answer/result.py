@@ -1,0 +1,187 @@
+"""Result objects: what a person gets for a query, with everything needed to check it later."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, overload
+
+from ssba.answer import html, tables, text
+from ssba.errors import ArgumentError
+
+SCHEMA_VERSION = 1
+"""Version of the JSON form; `explanation.schema.json` beside this file describes it."""
+
+
+class Status(StrEnum):
+    """How a query ended; each is also a sentence with the remedy in it (see `Explanation.sentence`)."""
+
+    FOUND = "found"
+    BOUNDED = "bounded"
+    INFEASIBLE = "infeasible"
+    ALREADY_THERE = "already_there"
+    OUT_OF_BUDGET = "out_of_budget"
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """A feasible row in the user's values, as the user's model scored it after rounding.
+
+    Attributes
+    ----------
+    values : dict
+        The whole row, column by column; None for a missing cell.
+    changes : dict
+        Only what differs from the query: column -> (before, after).
+    distance : float
+        Distance from the query, in the explainer's metric.
+    prediction : label or number
+        What the model says about this row.
+    score : float or None
+        Score of the target for this row, where the model gives one.
+    distance_to_boundary : float or None
+        For a bounded move: how far the nearest known boundary point still is. None for a counterfactual.
+    """
+
+    values: dict[str, Any]
+    changes: dict[str, tuple[Any, Any]]
+    distance: float
+    prediction: Any
+    score: float | None = None
+    distance_to_boundary: float | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer to one query.
+
+    Attributes
+    ----------
+    status : Status
+        found, bounded, infeasible, already_there or out_of_budget; compares equal to its text.
+    counterfactuals : tuple of Counterfactual
+        Nearest first; each reaches the target and meets every constraint.
+    bounded : Counterfactual or None
+        The bounded move where no feasible flip was found: it does not reach the target.
+    query, prediction, score
+        The query's values, and what the model says about it.
+    target, constraints, clash
+        What was asked for, as text; `clash` names constraints that contradict each other.
+    rows_used, seconds, seed, versions, model_fingerprint
+        How it was found, for whoever wants to repeat it.
+    """
+
+    status: Status
+    query: dict[str, Any]
+    prediction: Any
+    score: float | None
+    target: str
+    constraints: tuple[str, ...] = ()
+    counterfactuals: tuple[Counterfactual, ...] = ()
+    bounded: Counterfactual | None = None
+    clash: tuple[str, ...] = ()
+    rows_used: int = 0
+    seconds: float = 0.0
+    seed: int = 0
+    metric: str = "l2"
+    units: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    model_fingerprint: str = ""
+
+    @property
+    def best(self) -> Counterfactual | None:
+        """The nearest counterfactual; None where there is none (a bounded move is not one)."""
+        return self.counterfactuals[0] if self.counterfactuals else None
+
+    @property
+    def sentence(self) -> str:
+        """What came out, in one sentence, with the remedy where there is one."""
+        return text.sentence(self)
+
+    def to_frame(self, only_changes: bool = True, backend: str | None = None) -> Any:
+        """Return the query and its answers as a frame, one row each.
+
+        Parameters
+        ----------
+        only_changes : bool
+            Only columns in which some answer differs from the query.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The frame library; by default the first of them that is installed.
+        """
+        return tables.to_frame(tables.explanation_rows(self, only_changes), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, text and numbers."""
+        return {
+            "schema": SCHEMA_VERSION,
+            **asdict(self),
+            "status": self.status.value,
+            "sentence": self.sentence,
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the JSON form, which `from_json` reads back."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, default=_plain)
+
+    @classmethod
+    def from_json(cls, document: str) -> "Explanation":
+        """Read what `to_json` wrote."""
+        return _from_dict(json.loads(document))
+
+    def __repr__(self) -> str:
+        return text.report(self)
+
+    def _repr_html_(self) -> str:
+        return html.report(self)
+
+
+@dataclass(frozen=True)
+class Explanations(Sequence[Explanation]):
+    """The answers to many queries, in their order."""
+
+    items: tuple[Explanation, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Explanations": ...
+    def __getitem__(self, index: int | slice) -> "Explanation | Explanations":
+        """Return one explanation, or several as explanations again."""
+        return Explanations(self.items[index]) if isinstance(index, slice) else self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.items)
+
+    def to_frame(self, only_changes: bool = True, backend: str | None = None) -> Any:
+        """Return all queries and answers as one frame; column ``query`` numbers the queries."""
+        return tables.to_frame(tables.explanations_rows(self.items, only_changes), backend)
+
+    def __repr__(self) -> str:
+        return text.overview(self.items)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r} of type {type(value).__name__} has no JSON form")
+
+
+def _from_dict(raw: Mapping[str, Any]) -> Explanation:
+    if raw.get("schema") != SCHEMA_VERSION:
+        raise ArgumentError(
+            f"this JSON has schema version {raw.get('schema')!r}; this version of ssba reads {SCHEMA_VERSION}"
+        )
+    known = {name: raw[name] for name in Explanation.__dataclass_fields__ if name in raw}
+    known["status"] = Status(raw["status"])
+    known["constraints"], known["clash"] = tuple(raw["constraints"]), tuple(raw["clash"])
+    known["counterfactuals"] = tuple(_counterfactual(one) for one in raw["counterfactuals"])
+    known["bounded"] = None if raw["bounded"] is None else _counterfactual(raw["bounded"])
+    return Explanation(**known)
+
+
+def _counterfactual(raw: Mapping[str, Any]) -> Counterfactual:
+    changes = {column: (before, after) for column, (before, after) in raw["changes"].items()}
+    return Counterfactual(**{**raw, "changes": changes})

@@ -1,0 +1,64 @@
+"""Results as frames of whatever library is at hand."""
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ssba.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ssba.answer.result import Explanation
+
+_BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def explanation_rows(explanation: "Explanation", only_changes: bool) -> list[dict[str, Any]]:
+    """Return the query and its answers as rows; without answers, the query alone."""
+    answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
+    label = "counterfactual" if explanation.counterfactuals else "bounded"
+    changed = {name for answer in answers for name in answer.changes}
+    names = [name for name in explanation.query if not only_changes or not answers or name in changed]
+    rows = [_row("query", explanation.query, names, explanation.prediction, explanation.score, 0.0)]
+    rows += [_row(label, one.values, names, one.prediction, one.score, one.distance) for one in answers]
+    return rows
+
+
+def explanations_rows(explanations: Sequence["Explanation"], only_changes: bool) -> list[dict[str, Any]]:
+    """Return the rows of many explanations, with the number of the query and its status in front."""
+    rows = []
+    for number, one in enumerate(explanations):
+        front = {"query": number, "status": one.status.value}
+        rows += [{**front, **row} for row in explanation_rows(one, only_changes=False)]
+    if only_changes:
+        changed = {name for one in explanations for answer in one.counterfactuals for name in answer.changes}
+        changed |= {name for one in explanations if one.bounded for name in one.bounded.changes}
+        kept = {*changed, "query", "status", "row", "prediction", "score", "distance"}
+        rows = [{name: value for name, value in row.items() if name in kept} for row in rows]
+    return rows
+
+
+def _row(
+    label: str,
+    values: Mapping[str, Any],
+    names: Sequence[str],
+    prediction: Any,
+    score: float | None,
+    distance: float,
+) -> dict[str, Any]:
+    kept = {name: values[name] for name in names}
+    return {"row": label, **kept, "prediction": prediction, "score": score, "distance": distance}
+
+
+def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any:
+    """Build a frame of the wished library, or of the first one that is installed."""
+    import narwhals as nw
+
+    if backend is None:
+        backend = next((name for name in _BACKENDS if importlib.util.find_spec(name)), "pandas")
+    if backend not in _BACKENDS:
+        raise ArgumentError(
+            f"backend={backend!r} is not known; choose one of {', '.join(map(repr, _BACKENDS))}"
+        )
+    names = list(rows[0]) if rows else []
+    library: Any = backend
+    return nw.from_dict({name: [row[name] for row in rows] for name in names}, backend=library).to_native()

@@ -1,0 +1,334 @@
+"""The path of queries through the rooms: compile, search, verify, answer. All queries side by side.
+
+A query's outcome depends on nothing but the query, its constraints and the explainer, so it is the
+same alone or among others.
+"""
+
+import itertools
+import math
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.answer.result import Counterfactual, Explanation, Status
+from ssba.boundary.bisection import Asking
+from ssba.engine import Engine
+from ssba.problem.compile import clashing, compile_regions
+from ssba.problem.constraints import Constraint, holds
+from ssba.problem.models import Output
+from ssba.problem.oracle import Oracle
+from ssba.problem.region import Region
+from ssba.problem.space import Matrix
+from ssba.problem.targets import Goal, Reply, describe, resolve, shown
+from ssba.run.local import drive
+from ssba.search.archive import Archive, recorded
+from ssba.search.bounded import Approach, approach
+from ssba.search.pick import pick_order
+from ssba.search.refine import Effort, last_resort, nearest_search
+
+Vector = NDArray[np.float64]
+
+# Answers whose margin is thinner than this are asked about once more, alone: a batch and a single
+# row may differ in the last bits of their sums.
+_THIN = 1e-4
+_SPARES = 48
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a call may spend: model rows for each query, a moment to stop at, and how many answers to give."""
+
+    rows: float
+    deadline: float
+    k: int
+
+    def is_over(self) -> bool:
+        """Tell whether the time is up."""
+        return time.monotonic() > self.deadline
+
+
+@dataclass
+class Case:
+    """One query on its way: what was asked, and what is known so far."""
+
+    x: Vector
+    constraints: tuple[Constraint, ...]
+    regions: tuple[Region, ...] = ()
+    goal: Goal | None = None
+    prediction: Any = None
+    score: float | None = None
+    status: Status | None = None
+    archives: list[Archive] = field(default_factory=list)
+    answers: list[Counterfactual] = field(default_factory=list)
+    bounded: Counterfactual | None = None
+    clash: tuple[str, ...] = ()
+    seconds: float = 0.0
+    verified_rows: int = 0
+
+    @property
+    def rows_used(self) -> int:
+        """Model rows spent on this query."""
+        return sum(archive.rows_asked for archive in self.archives) + self.verified_rows
+
+    @property
+    def has_hits(self) -> bool:
+        """Whether the search found any row that reached the target."""
+        return any(archive.found is not None for archive in self.archives)
+
+
+def answer_queries(
+    engine: Engine,
+    cases: Sequence[Case],
+    limits: Limits,
+    boundary: Matrix | None,
+    done: Callable[[], object],
+) -> list[Explanation]:
+    """Take all cases from the query to the explanation."""
+    begun = time.perf_counter()
+    for case in cases:
+        _compile(engine, case)
+    _predict(engine, [case for case in cases if case.status is None])
+    searching = [case for case in cases if case.status is None]
+    _search(engine, searching, limits, boundary, done)
+    _verify(engine, [case for case in searching if case.has_hits], limits.k)
+    left = [case for case in searching if not case.answers]
+    _last_resort(engine, left, limits, boundary)
+    _conclude(searching, limits)
+    seconds = (time.perf_counter() - begun) / max(1, len(cases))
+    return [_explanation(engine, case, seconds) for case in cases]
+
+
+def _compile(engine: Engine, case: Case) -> None:
+    case.regions = compile_regions(engine.space, engine.metric, case.x, case.constraints)
+    if not case.regions:
+        case.status = Status.INFEASIBLE
+        clash = clashing(engine.space, engine.metric, case.x, case.constraints)
+        case.clash = tuple(one.text for one in clash)
+
+
+def _predict(engine: Engine, cases: Sequence[Case]) -> None:
+    if not cases:
+        return
+    rows = np.stack([case.x for case in cases])
+    output = engine.oracle().verdict(rows)
+    for i, case in enumerate(cases):
+        mine = _slice(output, i, i + 1)
+        label = None if mine.labels is None else mine.labels[0]
+        case.goal = resolve(engine.target, label)
+        predictions, scores = shown(case.goal, mine, engine.model.classes)
+        case.prediction, case.score = predictions[0], scores[0]
+        case.verified_rows += 1
+        if engine.judge(case.goal, mine).reached[0]:
+            case.status = Status.ALREADY_THERE
+
+
+def _search(
+    engine: Engine,
+    cases: Sequence[Case],
+    limits: Limits,
+    boundary: Matrix | None,
+    done: Callable[[], object],
+) -> None:
+    pools: dict[Goal, Matrix] = {}
+    for case in cases:
+        assert case.goal is not None
+        if case.goal not in pools:
+            own = engine.pool(case.goal)
+            pools[case.goal] = own if boundary is None else np.concatenate([boundary, own])
+        case.archives = [Archive(region, engine.metric) for region in case.regions]
+    begin = lambda case, archive: nearest_search(archive, pools[case.goal], engine.seed, Effort())  # noqa: E731
+    _run(engine, cases, limits, begin, done)
+
+
+def _run(
+    engine: Engine,
+    cases: Sequence[Case],
+    limits: Limits,
+    begin: Callable[[Case, Archive], Asking[None]],
+    done: Callable[[], object] = lambda: None,
+) -> None:
+    """Drive one search per case and region, all in shared model calls."""
+    runs = [(case, archive) for case in cases for archive in case.archives]
+    searches = [
+        recorded(begin(case, archive), archive, limits.rows / len(case.regions), limits.is_over)
+        for case, archive in runs
+    ]
+    oracle = engine.oracle()
+    goals = [case.goal for case, _ in runs]
+    last = {id(case): number for number, (case, _) in enumerate(runs)}
+
+    def finished(number: int) -> None:
+        if last[id(runs[number][0])] == number:
+            done()
+
+    drive(searches, lambda asked: _ask(engine, oracle, goals, asked), finished)
+
+
+def _ask(
+    engine: Engine, oracle: Oracle, goals: Sequence[Any], asked: Sequence[tuple[int, Matrix]]
+) -> list[Reply]:
+    output = oracle.output(np.concatenate([rows for _, rows in asked]))
+    ends = list(itertools.accumulate((len(rows) for _, rows in asked), initial=0))
+    return [
+        engine.judge(goals[number], _slice(output, begin, end))
+        for (number, _), (begin, end) in zip(asked, itertools.pairwise(ends), strict=True)
+    ]
+
+
+def _slice(output: Output, begin: int, end: int) -> Output:
+    parts = (output.labels, output.scores, output.values)
+    return Output(*(None if part is None else part[begin:end] for part in parts))
+
+
+def _verify(engine: Engine, cases: Sequence[Case], k: int) -> None:
+    """Check the best rows of every case, as written, and ask the model itself; the next where one fails."""
+    offers = {id(case): iter(_offers(engine, case, k)) for case in cases}
+    open_cases = list(cases)
+    while open_cases:
+        round_of = [
+            (case, row) for case in open_cases for row in itertools.islice(offers[id(case)], _wanted(case, k))
+        ]
+        if not round_of:
+            break
+        _accept(engine, round_of)
+        asked = {id(case) for case, _ in round_of}
+        open_cases = [case for case in open_cases if len(case.answers) < k and id(case) in asked]
+    for case in cases:
+        case.answers.sort(key=lambda answer: answer.distance)
+
+
+def _wanted(case: Case, k: int) -> int:
+    return k - len(case.answers)
+
+
+def _offers(engine: Engine, case: Case, k: int) -> list[Vector]:
+    rows = np.concatenate([hits for archive in case.archives for hits in archive.hits])
+    return [rows[i] for i in pick_order(rows, case.x, engine.metric, k, _SPARES)]
+
+
+def _accept(engine: Engine, offered: Sequence[tuple[Case, Vector]]) -> None:
+    """Append to each case those of its offered rows that pass every check."""
+    oracle = engine.oracle()
+    rows = np.stack([row for _, row in offered])
+    written = engine.space.encode(engine.space.decode(rows))
+    output = oracle.verdict(rows)
+    for i, (case, _) in enumerate(offered):
+        assert case.goal is not None
+        mine = _slice(output, i, i + 1)
+        reply = engine.judge(case.goal, mine)
+        case.verified_rows += 1
+        if not reply.reached[0] or not is_feasible(engine, case, written[i]):
+            continue
+        if _is_thin(reply) and not engine.judge(case.goal, oracle.verdict(rows[i : i + 1])).reached[0]:
+            continue
+        case.answers.append(_counterfactual(engine, case, written[i], mine))
+
+
+def _is_thin(reply: Reply) -> bool:
+    return reply.margin is None or abs(float(reply.margin[0])) < _THIN
+
+
+def is_feasible(engine: Engine, case: Case, z: Vector) -> bool:
+    """Check a finished row against every constraint in user units, and against the declared columns."""
+    if not any(region.contains(z[None, :])[0] for region in case.regions):
+        return False
+    query, row = engine.space.row_values(case.x), engine.space.row_values(z)
+    return all(holds(one, query, row, engine.space.by_name) for one in case.constraints)
+
+
+def _counterfactual(
+    engine: Engine, case: Case, z: Vector, output: Output, to_go: float | None = None
+) -> Counterfactual:
+    assert case.goal is not None
+    query, row = engine.space.row_values(case.x), engine.space.row_values(z)
+    predictions, scores = shown(case.goal, output, engine.model.classes)
+    return Counterfactual(
+        values=row,
+        changes={name: (query[name], row[name]) for name in row if query[name] != row[name]},
+        distance=float(engine.metric.distance(z[None, :], case.x)[0]),
+        prediction=predictions[0],
+        score=scores[0],
+        distance_to_boundary=to_go,
+    )
+
+
+def _last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary: Matrix | None) -> None:
+    """Try feasible rows near boundary points; where none reaches the target, one is the bounded move."""
+    if not cases:
+        return
+    nearest: dict[int, Approach] = {}
+    points = _boundary_points(engine, boundary)
+    for case in cases:
+        for archive in case.archives:
+            nearest[id(archive)] = approach(archive.region, engine.metric, points)
+    begin = lambda _, archive: last_resort(archive, nearest[id(archive)].rows, engine.seed, Effort())  # noqa: E731
+    _run(engine, cases, replace(limits, rows=2 * limits.rows), begin)
+    _verify(engine, [case for case in cases if case.has_hits], limits.k)
+    for case in cases:
+        if not case.answers:
+            case.bounded = _bounded_move(engine, case, [nearest[id(archive)] for archive in case.archives])
+
+
+def _boundary_points(engine: Engine, boundary: Matrix | None) -> Matrix:
+    own = engine.own_boundary
+    given = [] if boundary is None else [boundary]
+    return np.concatenate([own.inside, own.outside, *given])
+
+
+def _bounded_move(engine: Engine, case: Case, approaches: Sequence[Approach]) -> Counterfactual | None:
+    """Return the feasible row nearest to a boundary point over all regions, as the model scores it."""
+    offers = [
+        (distance, row) for one in approaches for distance, row in zip(one.distances, one.rows, strict=True)
+    ]
+    for to_go, row in sorted(offers, key=lambda offer: float(offer[0])):
+        written = engine.space.encode(engine.space.decode(row[None, :]))[0]
+        if is_feasible(engine, case, written):
+            output = engine.oracle().verdict(row[None, :])
+            case.verified_rows += 1
+            return _counterfactual(engine, case, written, output, float(to_go))
+    return None
+
+
+def _conclude(cases: Sequence[Case], limits: Limits) -> None:
+    for case in cases:
+        if case.answers:
+            case.status = Status.FOUND
+        elif any(archive.stopped for archive in case.archives) or case.bounded is None:
+            case.status = Status.OUT_OF_BUDGET
+        else:
+            case.status = Status.BOUNDED
+
+
+def _explanation(engine: Engine, case: Case, seconds: float) -> Explanation:
+    import ssba
+
+    assert case.status is not None
+    return Explanation(
+        status=case.status,
+        query=engine.space.row_values(case.x),
+        prediction=case.prediction,
+        score=case.score,
+        target=engine.target_text if case.goal is None else describe(case.goal),
+        constraints=tuple(one.text for one in case.constraints),
+        counterfactuals=tuple(case.answers),
+        bounded=case.bounded,
+        clash=case.clash,
+        rows_used=case.rows_used,
+        seconds=seconds,
+        seed=engine.seed,
+        metric=engine.metric.norm,
+        units={one.name: one.unit for one in engine.space.features if one.unit},
+        versions={"ssba": ssba.__version__, "numpy": np.__version__, "python": platform.python_version()},
+        model_fingerprint=engine.model.fingerprint,
+    )
+
+
+def limits(rows: float | None, seconds: float | None, k: int) -> Limits:
+    """Turn a budget into limits that start now."""
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    return Limits(math.inf if rows is None else rows, deadline, k)

@@ -1,0 +1,224 @@
+"""What an explainer knows and no query changes: space, model, metric, target, background rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.boundary.bisection import Path
+from ssba.boundary.pairs import shuffle
+from ssba.boundary.points import BoundarySet, Sampling, Sides, brackets, shares
+from ssba.errors import ArgumentError, ModelError
+from ssba.problem.distance import Metric, Norm, ScaleName, metric
+from ssba.problem.features import Declaration
+from ssba.problem.models import Model, Output, adapt
+from ssba.problem.oracle import Oracle
+from ssba.problem.space import Matrix, Space, build_space
+from ssba.problem.targets import (
+    Goal,
+    Leave,
+    Probability,
+    Reply,
+    ValueBetween,
+    check_target,
+    describe,
+    judge,
+    resolve,
+)
+
+# A model shows its classes and whether its scores can be trusted on this many background rows.
+_SAMPLE_ROWS = 1024
+# Target-side rows that a query starts from; more cost time and find nothing nearer once refined.
+_POOL_ROWS = 2000
+# Boundary points behind a bounded move, sampled once per explainer and goal.
+_OWN_BOUNDARY = 2000
+# Small enough for a batch of segments to stay in the processor's cache over all of its halvings.
+_BATCH_CELLS = 65_536
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The explainer's settings, as the user gave them."""
+
+    target: Any = None
+    features: Mapping[str, Declaration] | None = None
+    distance: Norm = "l2"
+    scale: ScaleName | Mapping[str, float] = "std"
+    weights: Mapping[str, float] | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Space, model, metric, target and background rows of one explainer."""
+
+    space: Space
+    model: Model
+    metric: Metric
+    target: Any
+    background: Matrix
+    seed: int
+
+    def oracle(self, batch_rows: int = 65_536) -> Oracle:
+        """Return a fresh counter of model rows in front of the model."""
+        return Oracle(self.model, self.space.decode, batch_rows)
+
+    @cached_property
+    def predicted(self) -> Output:
+        """What the model says about the background rows."""
+        return self.oracle().output(self.background)
+
+    def judge(self, goal: Goal, output: Output) -> Reply:
+        """Tell which rows reach the goal."""
+        return judge(goal, output, self.model.classes)
+
+    def pool(self, goal: Goal) -> Matrix:
+        """Return background rows on the target's side, as starts for a query; a fixed choice if many."""
+        rows = self.background[self.judge(goal, self.predicted).reached]
+        if not len(rows) and self.model.classes is not None and not isinstance(goal, Probability):
+            self.refuse_one_side(goal)
+        return rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
+
+    def refuse_one_side(self, goal: Goal) -> None:
+        """Raise because all background rows lie on one side of the boundary."""
+        seen = (
+            "reaches" if len(self.background) and self.judge(goal, self.predicted).reached.all() else "misses"
+        )
+        raise ModelError(
+            f"{self.model.name} {seen} {describe(goal)} on all {len(self.background)} background rows: "
+            "there is no boundary between them; give background data on both sides, or check target and model"
+        )
+
+    def sides(self, labels: Any = None) -> list[Sides]:
+        """Split the background rows at the boundary: in two, or class by class where any other class will do.
+
+        `labels` keeps only rows that the model predicts correctly (paper, algorithm 1, step 3).
+        """
+        keep = self._correct(labels)
+        split = []
+        for goal, among in self._goals():
+            reached = self.judge(goal, self.predicted).reached
+            leaving, reaching = (
+                self.background[~reached & keep & among],
+                self.background[reached & keep & among],
+            )
+            if len(leaving) and len(reaching):
+                split.append(Sides(leaving, reaching, goal))
+        if not split:
+            self.refuse_one_side(self._goals()[0][0])
+        return split
+
+    def _goals(self) -> list[tuple[Goal, NDArray[np.bool_]]]:
+        """Return the goals whose boundaries make up the target's, each with the rows it concerns."""
+        everyone = np.ones(len(self.background), dtype=bool)
+        if self.target is not None:
+            return [(resolve(self.target, None), everyone)]
+        predicted = self.predicted.labels
+        assert predicted is not None
+        seen = [label for label in self.model.classes or () if (predicted == label).any()]
+        goals: list[tuple[Goal, NDArray[np.bool_]]] = []
+        for i, label in enumerate(seen[: max(1, len(seen) - 1)]):
+            earlier = np.isin(predicted, np.array(seen[:i], dtype=predicted.dtype)) if i else ~everyone
+            goals.append((Leave(label), ~earlier))
+        return goals
+
+    def _correct(self, labels: Any) -> NDArray[np.bool_]:
+        if labels is None:
+            return np.ones(len(self.background), dtype=bool)
+        given = np.asarray(labels).reshape(-1)
+        if len(given) != len(self.background):
+            raise ArgumentError(
+                f"labels has {len(given)} entries, but there are {len(self.background)} background rows "
+                "without missing cells; give one label a row of data, in its order"
+            )
+        if isinstance(self.target, ValueBetween):
+            wished = Output(values=given.astype(float))
+            return np.asarray(
+                self.judge(self.target, wished).reached == self.judge(self.target, self.predicted).reached
+            )
+        predicted = self.predicted.labels
+        return np.asarray(given == predicted)
+
+    def sample_boundary(
+        self, n: int, tolerance: float, labels: Any = None, progress: Any = None
+    ) -> BoundarySet:
+        """Bisect up to `n` pairs of background rows from the two predicted sides."""
+        sides = self.sides(labels)
+        oracle = self.oracle()
+        sampling = Sampling(
+            path=Path(self.metric.discrete, self.space.grid.snap, self.is_plain),
+            tolerance=tolerance,
+            seed=self.seed,
+            batch_rows=max(256, _BATCH_CELLS // len(self.space.features)),
+        )
+        found = []
+        for one, count in zip(sides, shares(sides, n), strict=True):
+            for bracket in brackets(one, range(count), sampling, self._asker(one.goal, oracle)):
+                found.append(bracket)
+                if progress is not None:
+                    progress(len(bracket.inside))
+        return BoundarySet(
+            inside=np.concatenate([bracket.inside for bracket in found]),
+            outside=np.concatenate([bracket.outside for bracket in found]),
+            decode=self.space.decode,
+            target=self.target_text,
+            seed=self.seed,
+            tolerance=tolerance,
+            next_position=min(n, sum(one.pairs for one in sides)),
+            pairs=sum(one.pairs for one in sides),
+            rows_used=oracle.rows_asked,
+            schema_hash=self.space.schema_hash,
+            model_fingerprint=self.model.fingerprint,
+        )
+
+    def _asker(self, goal: Goal, oracle: Oracle) -> Any:
+        ask = oracle.output if isinstance(goal, Probability) else oracle.labels
+        classes = self.model.classes
+        return lambda Z: judge(goal, ask(Z), classes)
+
+    @cached_property
+    def own_boundary(self) -> BoundarySet:
+        """A modest boundary set for bounded moves, made when first needed; the same whoever asks first."""
+        return self.sample_boundary(_OWN_BOUNDARY, 1e-3)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every point between background rows is a legal row."""
+        return (
+            self.space.grid.trivial and not self.metric.discrete.any() and not np.isnan(self.background).any()
+        )
+
+    @property
+    def target_text(self) -> str:
+        """The target in words."""
+        return "another class" if self.target is None else describe(resolve(self.target, None))
+
+
+def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
+    """Check model, data and settings once, and put them together."""
+    space, Z = build_space(data, wishes.features)
+    complete = ~np.isnan(Z).any(axis=1)
+    background = _on_grid(space, Z[complete] if complete.sum() >= 2 else Z)
+    sample = background[shuffle(len(background), wishes.seed, salt=5)[:_SAMPLE_ROWS]]
+    adapted = adapt(
+        model,
+        space.decode(sample),
+        wants_numbers=isinstance(wishes.target, ValueBetween),
+        wants_probabilities=isinstance(wishes.target, Probability),
+    )
+    check_target(wishes.target, adapted)
+    measured = metric(space.features, Z, wishes.distance, wishes.scale, wishes.weights)
+    return Engine(space, adapted, measured, wishes.target, background, wishes.seed)
+
+
+def _on_grid(space: Space, Z: Matrix) -> Matrix:
+    """Round background rows to legal values inside the data's range; they are only ever asked about so."""
+    low = np.array([0.0 if one.levels else one.data_low for one in space.features])
+    high = np.array([len(one.levels) - 1.0 if one.levels else one.data_high for one in space.features])
+    low_legal, high_legal = space.grid.ceil(low), space.grid.floor(high)
+    fits = low_legal <= high_legal
+    low, high = np.where(fits, low_legal, low), np.where(fits, high_legal, high)
+    return np.asarray(np.clip(space.grid.snap(Z), low, high))

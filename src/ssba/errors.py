@@ -1,0 +1,44 @@
+"""Everything that ssba raises or warns with.
+
+The tree::
+
+    SsbaError
+    ├── ArgumentError      an argument of ours has a value that is not allowed
+    ├── SchemaError        data or a query row does not fit: columns, dtypes, cells, levels
+    ├── ConstraintError    a constraint names something unknown, or its text cannot be read
+    ├── TargetError        the wished outcome does not exist for this model
+    └── ModelError         the user's model raised, or answered with something unusable
+
+    SsbaWarning            something was decided for the user that they may want to know
+
+What a query leads to (found, bounded, infeasible, ...) is a status of its
+`Explanation`, never an exception: exceptions are for misuse.
+"""
+
+
+class SsbaError(Exception):
+    """Base of all errors raised on purpose by ssba."""
+
+
+class ArgumentError(SsbaError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class SchemaError(SsbaError, ValueError):
+    """Data or a query row does not fit: columns, dtypes, cells or levels."""
+
+
+class ConstraintError(SsbaError, ValueError):
+    """A constraint names an unknown column or level, or its text cannot be read."""
+
+
+class TargetError(SsbaError, ValueError):
+    """The wished outcome does not exist for this model."""
+
+
+class ModelError(SsbaError, RuntimeError):
+    """The user's model raised, or answered with something unusable."""
+
+
+class SsbaWarning(UserWarning):
+    """Something was decided for the user that they may want to know."""

@@ -1,0 +1,253 @@
+"""The way in: an `Explainer` around a trained model and background rows."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssba.answer.result import Explanation, Explanations
+from ssba.answering import Case, answer_queries, limits
+from ssba.boundary.points import BoundarySet
+from ssba.engine import Engine, Wishes, build_engine
+from ssba.errors import ArgumentError, SchemaError, SsbaWarning
+from ssba.problem.constraints import Constraint, check, constraint
+from ssba.problem.distance import Norm, ScaleName
+from ssba.problem.features import Declaration
+from ssba.problem.space import Matrix
+
+Constraints = Iterable[Constraint | str] | Constraint | str
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a call may spend: model rows for each query, and seconds for the whole call.
+
+    The best answer so far is returned when it runs out. Seconds depend on the machine, rows do not.
+
+    >>> Budget(rows=500)
+    Budget(rows=500, seconds=None)
+    """
+
+    rows: int = 4000
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or (self.seconds is not None and not self.seconds > 0):
+            raise ArgumentError(f"{self!r}: rows must be at least 1, seconds above 0 (or None for no limit)")
+
+
+class Explainer:
+    """Finds the smallest feasible change of a row that gives a trained model's wished answer.
+
+    The model is only ever asked, never fitted, copied or changed, and it gets rows in the very form of
+    `data`: same frame library, columns, order and dtypes.
+
+    Parameters
+    ----------
+    model
+        Anything with ``predict`` (scikit-learn, XGBoost, LightGBM, CatBoost, pipelines on raw columns), a
+        ``torch.nn.Module``, an ``onnxruntime.InferenceSession``, or a function from rows to labels,
+        probabilities or numbers.
+    data
+        Background rows: a pandas, polars or pyarrow frame, or a 2-D NumPy array (columns ``x0``, ``x1``,
+        ...). Their labels are not needed. Answers stay in the range they show, unless constraints say more.
+    target
+        The wished outcome: None for any class but the predicted one, a class label,
+        ``ssba.probability(label, at_least=0.7)``, or ``ssba.value_between(low, high)`` for a regressor.
+    features : mapping, optional
+        Columns whose kind the dtype does not tell: ``{"cp": ssba.categorical(), "age": ssba.integer()}``.
+    distance : {"l2", "l1", "gower"}
+        How changes add up; one changed category counts 1 in each.
+    scale : {"std", "mad", "range", "none"} or mapping
+        What a number's change is divided by; ``"none"`` is the paper's raw units.
+    weights : mapping, optional
+        Factors for columns whose change is harder (above 1) or easier (below 1).
+    seed : int
+        Same input and seed, same answer.
+
+    Examples
+    --------
+    >>> import numpy as np, ssba
+    >>> data = np.random.default_rng(0).normal(size=(200, 2))
+    >>> def model(rows):
+    ...     return rows[:, 0] + rows[:, 1] > 1
+    >>> explainer = ssba.Explainer(model, data, target=True, scale="none")
+    >>> best = explainer.explain([0.0, 0.0]).best
+    >>> best.prediction, round(best.distance, 2)
+    (True, 0.71)
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        target: Any = None,
+        *,
+        features: Mapping[str, Declaration] | None = None,
+        distance: Norm = "l2",
+        scale: ScaleName | Mapping[str, float] = "std",
+        weights: Mapping[str, float] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._engine: Engine = build_engine(
+            model, data, Wishes(target, features, distance, scale, weights, _seed(seed))
+        )
+        constant = [one.name for one in self._engine.space.features if one.is_constant]
+        if constant:
+            warnings.warn(
+                f"column {', '.join(map(repr, constant))} holds a single value in the background data and is "
+                "held fixed; give data in which it varies if it may change",
+                SsbaWarning,
+                stacklevel=2,
+            )
+
+    def explain(
+        self,
+        row: Any,
+        constraints: Constraints = (),
+        k: int = 1,
+        budget: Budget | None = None,
+        *,
+        boundary: BoundarySet | None = None,
+    ) -> Explanation:
+        """Return the nearest feasible counterfactuals of one row.
+
+        Parameters
+        ----------
+        row
+            The query: a dict, a Series, a one-row frame or a 1-D array.
+        constraints
+            Constraint objects or texts, such as ``ssba.fixed("sex")`` or ``"age >= x.age"``; all always hold.
+        k : int
+            How many different answers to return, nearest first.
+        budget : Budget, optional
+            How many model rows, and seconds, to spend at most.
+        boundary : BoundarySet, optional
+            Points from `sample_boundary`, as further starts and for bounded moves.
+        """
+        x = self._engine.space.encode_row(row)
+        return self._answer([x], [self._constraints(constraints)], k, budget, boundary, None)[0]
+
+    def explain_many(
+        self,
+        rows: Any,
+        constraints: Constraints | Sequence[Constraints] = (),
+        k: int = 1,
+        budget: Budget | None = None,
+        *,
+        boundary: BoundarySet | None = None,
+        progress: bool | None = None,
+    ) -> Explanations:
+        """Explain every row of a frame or 2-D array, side by side in shared model calls.
+
+        Each answer is the one that `explain` would give. `constraints` is one list for all rows, or a
+        list of lists, one a row. `progress` shows a bar; by default in a terminal or notebook only.
+        """
+        X = self._engine.space.encode(rows)
+        listed = self._constraints_by_row(constraints, len(X))
+        return Explanations(tuple(self._answer(list(X), listed, k, budget, boundary, progress)))
+
+    def sample_boundary(
+        self,
+        n: int = 10_000,
+        tolerance: float = 1e-3,
+        *,
+        labels: Any = None,
+        progress: bool | None = None,
+    ) -> BoundarySet:
+        """Find points on the decision boundary between background rows (paper, algorithms 1 and 2).
+
+        Parameters
+        ----------
+        n : int
+            How many pairs of rows to bisect; all pairs there are if that is fewer, with a warning.
+        tolerance : float
+            Bisection stops when the bracket is narrower than this share of its segment.
+        labels : array, optional
+            True labels of the background rows: only pairs of correctly predicted rows are used then.
+        progress : bool, optional
+            Whether to show a progress bar; by default in a terminal or notebook only.
+        """
+        if n < 1 or not 0 < tolerance < 1:
+            raise ArgumentError(
+                f"sample_boundary(n={n!r}, tolerance={tolerance!r}): need n >= 1, 0 < tolerance < 1"
+            )
+        with _bar(n, "boundary points", progress) as bar:
+            found = self._engine.sample_boundary(n, tolerance, labels, bar.update)
+        if found.pairs < n:
+            warnings.warn(
+                f"{n:,} boundary points were asked for, but the background rows make only {found.pairs:,} "
+                "pairs; all of them were used",
+                SsbaWarning,
+                stacklevel=2,
+            )
+        return found
+
+    def _answer(
+        self,
+        X: Sequence[Matrix],
+        constraints: Sequence[tuple[Constraint, ...]],
+        k: int,
+        budget: Budget | None,
+        boundary: BoundarySet | None,
+        progress: bool | None,
+    ) -> list[Explanation]:
+        if k < 1:
+            raise ArgumentError(f"k={k!r}: ask for at least one answer")
+        budget = budget or Budget()
+        cases = [Case(x, own) for x, own in zip(X, constraints, strict=True)]
+        with _bar(len(cases), "queries", False if len(cases) == 1 else progress) as bar:
+            return answer_queries(
+                self._engine,
+                cases,
+                limits(budget.rows, budget.seconds, k),
+                self._points(boundary),
+                bar.update,
+            )
+
+    def _points(self, boundary: BoundarySet | None) -> Matrix | None:
+        if boundary is None:
+            return None
+        if boundary.schema_hash != self._engine.space.schema_hash:
+            raise SchemaError("this boundary set was made for other columns; sample it with this explainer")
+        return np.concatenate([boundary.inside, boundary.outside])
+
+    def _constraints(self, given: Any) -> tuple[Constraint, ...]:
+        listed = [given] if isinstance(given, Constraint | str) else list(given)
+        parsed = tuple(constraint(one) for one in listed)
+        for one in parsed:
+            check(one, self._engine.space.by_name)
+        return parsed
+
+    def _constraints_by_row(self, given: Any, count: int) -> list[tuple[Constraint, ...]]:
+        listed = [given] if isinstance(given, Constraint | str) else list(given)
+        if not any(isinstance(one, list | tuple) for one in listed):
+            return [self._constraints(listed)] * count
+        if len(listed) != count or not all(isinstance(one, list | tuple) for one in listed):
+            raise ArgumentError(
+                f"constraints holds {len(listed)} entries for {count} rows; give one flat list for all rows, "
+                "or a list with one list of constraints a row"
+            )
+        return [self._constraints(one) for one in listed]
+
+    def __repr__(self) -> str:
+        engine = self._engine
+        return (
+            f"<Explainer of {engine.model.name} toward {engine.target_text}, "
+            f"{len(engine.space.features)} columns, {len(engine.background):,} background rows>"
+        )
+
+
+def _seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ArgumentError(f"seed={seed!r}: give a whole number from 0 up, so that answers can be repeated")
+    return int(seed)
+
+
+def _bar(total: int, what: str, progress: bool | None) -> Any:
+    from tqdm.auto import tqdm
+
+    # tqdm's own rule for None: no bar where nobody watches.
+    return tqdm(total=total, desc=what, disable=None if progress is None else not progress, leave=False)

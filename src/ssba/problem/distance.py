@@ -1,0 +1,98 @@
+"""Distance between rows, in units a person chose.
+
+A numeric, integer or ordinal column contributes its difference divided by the column's scale;
+a categorical or boolean column that changed, or a missing cell that was filled, contributes 1
+(Gower's rule). Every contribution is multiplied by the column's weight. ``"l2"`` is the square
+root of the sum of squares, ``"l1"`` and ``"gower"`` the plain sum; ``"gower"`` divides by the range.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.errors import ArgumentError, SchemaError
+from ssba.problem.features import Feature, unknown_columns
+from ssba.run.arrays import Array, namespace
+
+Norm = Literal["l2", "l1", "gower"]
+ScaleName = Literal["std", "mad", "range", "none"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A weighted L1 or L2 distance over encoded rows."""
+
+    norm: Norm
+    scale: Array
+    weight: Array
+    discrete: Array
+
+    def parts(self, Z: Array, x: Array) -> Array:
+        """Return every column's contribution to the distance of each row of `Z` from `x`."""
+        xp = namespace(Z)
+        gap = xp.abs(Z - x) / self.scale
+        missing = xp.isnan(gap)
+        differs = (Z != x) & ~(xp.isnan(Z) & xp.isnan(x))
+        gap = xp.where(self.discrete | missing, xp.astype(differs, gap.dtype), gap)
+        return gap * self.weight
+
+    def distance(self, Z: Array, x: Array) -> Array:
+        """Return the distance of each row of `Z` from `x`."""
+        return self.total(self.parts(Z, x))
+
+    def total(self, parts: Array) -> Array:
+        """Add up contributions along the last axis, as the norm says."""
+        xp = namespace(parts)
+        if self.norm == "l2":
+            return xp.sqrt(xp.sum(parts * parts, axis=-1))
+        return xp.sum(parts, axis=-1)
+
+
+def metric(
+    features: Sequence[Feature],
+    Z: NDArray[np.float64],
+    norm: Norm = "l2",
+    scale: ScaleName | Mapping[str, float] = "std",
+    weights: Mapping[str, float] | None = None,
+) -> Metric:
+    """Build the metric of the user's wishes from the encoded background rows `Z`."""
+    if norm not in get_args(Norm):
+        raise ArgumentError(f"distance={norm!r} is not known; choose one of 'l2', 'l1', 'gower'")
+    weight = _per_column(features, weights or {}, "weights")
+    if isinstance(scale, Mapping):
+        scales = _per_column(features, scale, "scale")
+    else:
+        scales = _measured(Z, "range" if norm == "gower" and scale == "std" else scale)
+    return Metric(norm, scales, weight, np.array([feature.is_discrete for feature in features], dtype=bool))
+
+
+def _per_column(features: Sequence[Feature], given: Mapping[str, float], who: str) -> NDArray[np.float64]:
+    names = [feature.name for feature in features]
+    if strangers := [name for name in given if name not in names]:
+        raise SchemaError(unknown_columns(strangers, names, who))
+    for name, number in given.items():
+        if not (np.isfinite(number) and number > 0):
+            raise ArgumentError(f"{who}[{name!r}] is {number!r}; it must be a positive number")
+    return np.array([float(given.get(name, 1.0)) for name in names])
+
+
+def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
+    """Return the spread of each column; where the wished one is zero, the next coarser one that is not."""
+    if scale not in get_args(ScaleName):
+        raise ArgumentError(
+            f"scale={scale!r} is not known; choose 'std', 'mad', 'range', 'none' or a mapping"
+        )
+    if scale == "none":
+        return np.ones(Z.shape[1])
+    present = np.where(np.isnan(Z).all(axis=0), 0.0, Z)
+    spread = {
+        "std": np.nanstd(present, axis=0),
+        "range": np.nanmax(present, axis=0) - np.nanmin(present, axis=0),
+        "mad": np.nanmedian(np.abs(present - np.nanmedian(present, axis=0)), axis=0),
+    }
+    wished = spread[scale]
+    coarser = np.where(spread["std"] > 0, spread["std"], 1.0)
+    return np.where(wished > 0, wished, coarser)

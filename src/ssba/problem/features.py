@@ -1,0 +1,223 @@
+"""Features: what a column means, said by the user or inferred from its dtype."""
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ssba.errors import ArgumentError, SchemaError
+
+Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean"]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What the user says about a column, made by `numeric`, `integer`, `ordinal`, ..."""
+
+    kind: Kind
+    levels: tuple[Any, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    step: float | None = None
+    unit: str | None = None
+
+
+def numeric(
+    *, step: float | None = None, low: float = -math.inf, high: float = math.inf, unit: str | None = None
+) -> Declaration:
+    """Declare a column of real numbers.
+
+    Parameters
+    ----------
+    step : float, optional
+        Changed values are multiples of it (``0.1`` gives ``2.3``, never ``2.2999``).
+    low, high : float
+        Hard bounds, whatever the constraints say. Without them a changed value stays
+        in the range of the background data, unless a constraint bounds the column.
+    unit : str, optional
+        Shown behind values.
+
+    Examples
+    --------
+    >>> numeric(step=0.1, low=0, unit="mm").step
+    0.1
+    """
+    if step is not None and not (math.isfinite(step) and step > 0):
+        raise ArgumentError(f"numeric(step={step!r}): the step must be a positive number, such as 0.1")
+    return Declaration("numeric", (), *_range("numeric", low, high), step, unit)
+
+
+def integer(*, low: float = -math.inf, high: float = math.inf, unit: str | None = None) -> Declaration:
+    """Declare a column of whole numbers.
+
+    >>> integer(unit="years").kind
+    'integer'
+    """
+    return Declaration("integer", (), *_range("integer", low, high), 1.0, unit)
+
+
+def ordinal(levels: Sequence[Any]) -> Declaration:
+    """Declare a column of levels with an order, lowest first.
+
+    >>> ordinal(["low", "middle", "high"]).levels
+    ('low', 'middle', 'high')
+    """
+    return Declaration("ordinal", _levels("ordinal", levels, at_least=2))
+
+
+def categorical(levels: Sequence[Any] | None = None) -> Declaration:
+    """Declare a column of levels without an order; by default those seen in the data.
+
+    >>> categorical(["red", "blue"]).kind
+    'categorical'
+    """
+    return Declaration("categorical", () if levels is None else _levels("categorical", levels, at_least=1))
+
+
+def boolean() -> Declaration:
+    """Declare a column with two values, such as 0/1 or yes/no.
+
+    >>> boolean().kind
+    'boolean'
+    """
+    return Declaration("boolean")
+
+
+def _range(who: str, low: float, high: float) -> tuple[float, float]:
+    if math.isnan(low) or math.isnan(high) or low > high:
+        raise ArgumentError(f"{who}(low={low!r}, high={high!r}): low must not be above high")
+    return float(low), float(high)
+
+
+def _levels(who: str, levels: Iterable[Any], at_least: int) -> tuple[Any, ...]:
+    levels = tuple(levels)
+    if len(levels) < at_least or len(set(levels)) < len(levels):
+        raise ArgumentError(f"{who}({list(levels)!r}): give at least {at_least} levels, each once")
+    return levels
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the problem: its kind, its legal values and the range seen in the data.
+
+    `levels` are the user's own values in code order. `low` and `high` are declared hard
+    bounds; `data_low` and `data_high` are what the background data shows, in encoded units.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Any, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    step: float | None = None
+    unit: str | None = None
+    data_low: float = -math.inf
+    data_high: float = math.inf
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether values have no order, so that a change counts 1 whatever it is."""
+        return self.kind in ("categorical", "boolean")
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the background data holds a single value."""
+        return not self.data_low < self.data_high
+
+    def code(self, value: Any) -> float:
+        """Encode one user value; NaN for a missing one.
+
+        >>> Feature("pain", "ordinal", ("none", "some")).code("some")
+        1.0
+        """
+        if is_missing(value):
+            return math.nan
+        return self._level_code(value) if self.levels else self._number(value)
+
+    def value(self, code: float) -> Any:
+        """Decode one number to the user's value; None for a missing one."""
+        if math.isnan(code):
+            return None
+        if self.levels:
+            return self.levels[int(code)]
+        return int(code) if self.kind == "integer" else float(code)
+
+    def _level_code(self, value: Any) -> float:
+        try:
+            return float(self.levels.index(value))
+        except ValueError:
+            raise SchemaError(self._unknown_level(value)) from None
+
+    def _unknown_level(self, value: Any) -> str:
+        close = difflib.get_close_matches(str(value), [str(level) for level in self.levels], n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "declare more with ssba.categorical([...])"
+        return (
+            f"column {self.name!r}: unknown level {value!r}; known levels are {_listing(self.levels)}; {hint}"
+        )
+
+    def _number(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise SchemaError(
+                f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}. "
+                "Convert the cell, or declare the column with ssba.categorical()"
+            )
+        number = float(value)
+        if math.isinf(number):
+            raise SchemaError(f"column {self.name!r}: {value!r} is infinite; give a finite number")
+        if self.kind == "integer" and number != round(number):
+            raise SchemaError(
+                f"column {self.name!r}: {value!r} is not a whole number, but the column is integer; "
+                f"round it, or declare features={{{self.name!r}: ssba.numeric()}}"
+            )
+        return number
+
+
+def is_missing(value: Any) -> bool:
+    """Tell None, NaN and the frame libraries' own markers of a missing cell.
+
+    >>> is_missing(float("nan")), is_missing(0)
+    (True, False)
+    """
+    if value is None:
+        return True
+    if isinstance(value, str | bytes):
+        return False
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be a truth value
+        return type(value).__name__ in ("NAType", "NaTType")
+
+
+def unknown_columns(wanted: Iterable[str], known: Sequence[str], where: str) -> str:
+    """Return a sentence about names that are not columns, with likely meanings.
+
+    >>> unknown_columns(["chl"], ["age", "chol"], "features")
+    "features: unknown column 'chl' (did you mean 'chol'?); columns are 'age', 'chol'"
+    """
+    parts = []
+    for name in wanted:
+        close = difflib.get_close_matches(str(name), known, n=1)
+        parts.append(f"{name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
+    return f"{where}: unknown column {', '.join(parts)}; columns are {_listing(known)}"
+
+
+def declared(features: Mapping[str, Declaration] | None, names: Sequence[str]) -> dict[str, Declaration]:
+    """Check the user's `features=` mapping: known columns, and declarations only."""
+    given = dict(features or {})
+    if strangers := [name for name in given if name not in names]:
+        raise SchemaError(unknown_columns(strangers, names, "features"))
+    for name, declaration in given.items():
+        if not isinstance(declaration, Declaration):
+            raise ArgumentError(
+                f"features[{name!r}] is {declaration!r}; use ssba.numeric(), ssba.integer(), "
+                "ssba.ordinal([...]), ssba.categorical() or ssba.boolean()"
+            )
+    return given
+
+
+def _listing(values: Iterable[Any], most: int = 12) -> str:
+    values = list(values)
+    shown = ", ".join(repr(value) for value in values[:most])
+    return shown + (f" and {len(values) - most} more" if len(values) > most else "")

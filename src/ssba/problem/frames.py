@@ -1,0 +1,162 @@
+"""Reading pandas, polars and pyarrow frames and NumPy arrays, column by column."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import is_into_dataframe
+from numpy.typing import NDArray
+
+from ssba.errors import SchemaError
+
+Family = Literal["boolean", "integer", "float", "text", "other"]
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column as it came: numbers as floats (NaN for missing), anything else as Python values."""
+
+    name: str
+    family: Family
+    cells: NDArray[np.float64] | list[Any]
+    dtype: str
+    order: tuple[Any, ...] = ()
+    nullable: bool = True
+    single: bool = False
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether this is an eager frame of a library that narwhals reads."""
+    return isinstance(data, nw.DataFrame) or bool(is_into_dataframe(data))
+
+
+def read_frame(data: Any) -> nw.DataFrame[Any]:
+    """Return a narwhals view of the frame."""
+    return nw.from_native(data, eager_only=True)
+
+
+def native_of(data: Any) -> Any:
+    """Return the frame of the user's own library behind a narwhals view; anything else as it is."""
+    return nw.to_native(data, pass_through=True)
+
+
+def column_names(data: Any) -> list[str]:
+    """Return the column names as text, refusing a name that stands twice."""
+    native = native_of(data)
+    raw = native.column_names if hasattr(native, "column_names") else list(native.columns)
+    names = [str(name) for name in raw]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise SchemaError(
+            f"duplicate column name {', '.join(map(repr, repeated))}: every column needs a name of its own; "
+            "rename or drop one"
+        )
+    return names
+
+
+def native_column(native: Any, position: int) -> Any:
+    """Return one column of a native frame by position, whatever its name's type is."""
+    if hasattr(native, "iloc"):
+        return native.iloc[:, position]
+    return native.column(position) if hasattr(native, "column_names") else native.to_series(position)
+
+
+def read_columns(data: Any) -> list[RawColumn]:
+    """Read a frame or a 2-D array of numbers into raw columns."""
+    if is_frame(data):
+        native = native_of(data)
+        return [
+            _read_series(name, native_column(native, position))
+            for position, name in enumerate(column_names(native))
+        ]
+    return _read_array(data)
+
+
+def can_hold_missing(column: Any) -> bool:
+    """Tell whether a column's dtype has a way to say missing; NumPy's whole numbers have none.
+
+    >>> can_hold_missing(np.zeros(3, dtype=int))
+    False
+    """
+    dtype = getattr(column, "dtype", None)
+    return not (isinstance(dtype, np.dtype) and dtype.kind in "biu")
+
+
+def _read_series(name: str, native: Any) -> RawColumn:
+    series = nw.from_native(native, series_only=True)
+    family = _family(series.dtype)
+    numbers = family in ("integer", "float")
+    return RawColumn(
+        name=name,
+        family=family,
+        cells=_numbers(series) if numbers else series.to_list(),
+        dtype=str(getattr(native, "dtype", series.dtype)),
+        order=_order(native),
+        nullable=can_hold_missing(native),
+        single=series.dtype == nw.Float32,
+    )
+
+
+def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
+    return np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _family(dtype: Any) -> Family:
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_float():
+        return "float"
+    return "text" if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object) else "other"
+
+
+def _order(native: Any) -> tuple[Any, ...]:
+    """Return the levels of an ordered pandas categorical, lowest first."""
+    dtype: Any = getattr(native, "dtype", None)
+    return tuple(dtype.categories) if getattr(dtype, "ordered", False) is True else ()
+
+
+def _read_array(data: Any) -> list[RawColumn]:
+    if not isinstance(data, np.ndarray):
+        raise SchemaError(
+            f"rows came as {type(data).__name__}; give a pandas, polars or pyarrow frame or a 2-D array"
+        )
+    if data.ndim != 2:
+        raise SchemaError(
+            f"rows have shape {data.shape}; they must be 2-D, rows by columns "
+            "(a single column: data.reshape(-1, 1))"
+        )
+    if data.dtype.kind not in "fiub":
+        raise SchemaError(
+            f"rows are an array of dtype {data.dtype}; give numbers, or a frame for mixed columns"
+        )
+    family: Family = {"f": "float", "b": "boolean"}.get(data.dtype.kind, "integer")  # type: ignore[assignment]
+    return [
+        RawColumn(
+            name=f"x{position}",
+            family=family,
+            cells=data[:, position].tolist() if family == "boolean" else data[:, position].astype(np.float64),
+            dtype=str(data.dtype),
+            nullable=family == "float",
+            single=data.dtype == np.float32,
+        )
+        for position in range(data.shape[1])
+    ]
+
+
+def only_row(rows: Any) -> dict[str, Any]:
+    """Return the cells of a one-row frame under their column names."""
+    names = column_names(rows)
+    frame = read_frame(rows)
+    if len(frame) != 1:
+        raise SchemaError(
+            f"explain takes one row, but this frame has {len(frame)}; use explain_many, or pick one"
+        )
+    return dict(zip(names, frame.row(0), strict=True))
+
+
+def distinct(cells: Sequence[Any]) -> list[Any]:
+    """Return the distinct cells, sorted within each type."""
+    return sorted(set(cells), key=lambda cell: (type(cell).__name__, cell))

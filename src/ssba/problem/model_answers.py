@@ -1,0 +1,97 @@
+"""What a model says about rows, and the one type every kind of model is turned into."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@final
+@dataclass(frozen=True)
+class Output:
+    """The answers to n rows; what was not asked for, or does not exist, is None.
+
+    Attributes
+    ----------
+    labels
+        [n] hard labels, exactly as the model gives them (classifiers).
+    scores
+        [n, c] float64, one column per class in the order of `Model.classes`.
+    values
+        [n] float64, the numbers of a regressor.
+    """
+
+    labels: Array | None = None
+    scores: Array | None = None
+    values: Array | None = None
+
+
+Ask = Callable[[Any], Output]
+
+
+@final
+@dataclass(frozen=True)
+class Model:
+    """Any model of the user, reduced to three questions about rows in the user's own form.
+
+    `labels(rows)` is the cheapest truthful call and gives hard labels only (a regressor: values).
+    `output(rows)` is one model call that gives labels and scores, where the labels derived
+    from the scores agreed with the model's own on every sample row; otherwise it gives labels only.
+    `verdict(rows)` gives the model's own labels, and scores beside them for display where there are any.
+
+    Attributes
+    ----------
+    name
+        What messages call the model, such as ``RandomForestClassifier``.
+    classes
+        The labels as Python scalars, in the order of the score columns; None for regressors.
+    has_scores
+        Whether `output` gives scores.
+    gives_probabilities
+        Whether the scores are probabilities.
+    fingerprint
+        16 hex digits of the model's answers to the sample rows, so that a retrained model differs.
+    """
+
+    name: str
+    classes: tuple[Any, ...] | None
+    has_scores: bool
+    gives_probabilities: bool
+    fingerprint: str
+    labels: Ask = field(repr=False)
+    output: Ask = field(repr=False)
+    verdict: Ask = field(repr=False)
+
+
+def fingerprint(name: str, classes: tuple[Any, ...] | None, sample: Output) -> str:
+    """Digest the model's behaviour on the sample rows, which any kind of model has."""
+    digest = sha256(repr((name, classes)).encode())
+    if sample.labels is not None:
+        digest.update(repr(sample.labels.tolist()).encode())
+    for numbers in (sample.scores, sample.values):
+        if numbers is not None:
+            digest.update(_six_digits(numbers))
+    return digest.hexdigest()[:16]
+
+
+def first_highest(scores: Array) -> Array:
+    """Per row the column of the highest score, the first of several."""
+    if scores.shape[1] == 2:  # argmax over so short an axis takes eight times as long
+        return (scores[:, 1] > scores[:, 0]).astype(np.intp)
+    return np.asarray(scores.argmax(axis=1))
+
+
+def plain(scalar: Any) -> Any:
+    """A NumPy scalar as its Python twin; anything else as it is."""
+    return scalar.item() if isinstance(scalar, np.generic) else scalar
+
+
+def _six_digits(numbers: Array) -> bytes:
+    # Digits are counted from the largest number: the last bits of a tiny probability depend on thread counts.
+    largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
+    return f"{largest:.5e}".encode() + np.rint(numbers / largest * 1e6).astype(np.int64).tobytes()

@@ -1,0 +1,169 @@
+"""The region of feasible rows around one query: a box, level sets, and linear rows.
+
+Every constraint, given the query, becomes bounds on single columns, sets of allowed levels and
+rows of ``A z <= b``. If-then rules become several regions, one per way to obey them, so that a
+rule is searched and not only filtered. A region is never empty: `start` is a feasible row, the
+query itself where it is feasible.
+"""
+
+from dataclasses import dataclass
+
+from ssba.problem.grid import Grid
+from ssba.run.arrays import Array, namespace
+
+# Dykstra's method converges linearly; what is left after these rounds is mended by `_shrink`.
+_DYKSTRA_ROUNDS = 25
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Linear rows ``A z <= b`` over the columns that may move.
+
+    `slack` keeps rows of real numbers a few rounding errors inside, so that the exact check of
+    the finished row, which may add in another order, agrees. It is zero where sums are exact.
+    """
+
+    A: Array
+    b: Array
+    slack: Array
+
+    def violation(self, Z: Array) -> Array:
+        """Return by how much each row of `Z` breaks each linear row (negative: not at all)."""
+        return Z @ self.A.T - self.b
+
+
+@dataclass(frozen=True)
+class Region:
+    """Feasible rows for the query `x`.
+
+    Cells where `held` is true are the query's own. Elsewhere `lower` and `upper` are legal values,
+    `allowed` marks the permitted codes of discrete columns, `fallback` is one of them, and
+    `keeps_x` tells that the query's own cell is feasible even if it is not on the column's grid.
+    `center` meets the linear rows with room to spare where that is possible.
+    """
+
+    x: Array
+    held: Array
+    lower: Array
+    upper: Array
+    discrete: Array
+    allowed: Array
+    fallback: Array
+    keeps_x: Array
+    rows: Rows | None
+    grid: Grid
+    scale: Array
+    center: Array
+    start: Array
+
+    def pull_in(self, Z: Array) -> tuple[Array, Array]:
+        """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
+        inside = self.project(Z)
+        snapped = self.snap(inside)
+        if self.rows is None:
+            return snapped, namespace(Z).ones(Z.shape[0], dtype=bool)
+        snapped = self._mend(snapped, inside)
+        return snapped, self.contains(snapped)
+
+    def project(self, Z: Array) -> Array:
+        """Return the nearest point of the region's relaxation (steps and whole numbers ignored)."""
+        xp = namespace(Z)
+        Z = self._legal_levels(Z)
+        Z = xp.where(self.held, self.x, Z)
+        if self.rows is None:
+            return self._clip(Z)
+        return self._shrink(self._dykstra(Z, self.rows), self.rows)
+
+    def snap(self, Z: Array) -> Array:
+        """Round to legal values inside the bounds; the query's own cell counts as legal where feasible."""
+        xp = namespace(Z)
+        on_grid = self._clip(self.grid.snap(Z))
+        if self.grid.trivial:
+            return on_grid
+        own = self.keeps_x & (xp.abs(Z - self.x) <= xp.abs(Z - on_grid))
+        return xp.where(own | self.held, self.x, on_grid)
+
+    def contains(self, Z: Array) -> Array:
+        """Tell which rows are feasible."""
+        xp = namespace(Z)
+        same = (Z == self.x) | (xp.isnan(Z) & xp.isnan(self.x))
+        boxed = ((self.lower <= Z) & (Z <= self.upper)) | (same & self.keeps_x)
+        fine = xp.where(self.held, same, boxed & self._is_allowed(Z) | (same & xp.isnan(Z)))
+        feasible = xp.all(fine, axis=-1)
+        if self.rows is not None:
+            feasible = feasible & xp.all(self.rows.violation(self._finite(Z)) <= 0, axis=-1)
+        return feasible
+
+    @property
+    def free(self) -> Array:
+        """Which columns can take more than one value."""
+        xp = namespace(self.lower)
+        several = xp.sum(xp.astype(self.allowed, xp.int64), axis=1) > 1
+        return ~self.held & xp.where(self.discrete, several, self.lower < self.upper)
+
+    def _finite(self, Z: Array) -> Array:
+        """Missing cells never take part in linear rows; zero keeps them out of the sums."""
+        xp = namespace(Z)
+        return xp.where(xp.isnan(Z), xp.zeros_like(Z), Z)
+
+    def _clip(self, Z: Array) -> Array:
+        xp = namespace(Z)
+        clipped = xp.clip(Z, self.lower, self.upper)
+        own = self.held | (self.keeps_x & (Z == self.x))
+        return xp.where(own, self.x, clipped)
+
+    def _is_allowed(self, Z: Array) -> Array:
+        """Look up every discrete code in its column's row of `allowed`; true for other columns."""
+        xp = namespace(Z)
+        width = self.allowed.shape[1]
+        codes = xp.clip(xp.where(xp.isnan(Z), xp.zeros_like(Z), Z), 0, width - 1)
+        codes = xp.where(self.discrete, xp.round(codes), xp.zeros_like(codes))
+        flat = xp.astype(codes, xp.int64) + width * xp.arange(Z.shape[-1])
+        found = xp.take(xp.reshape(self.allowed, (-1,)), xp.reshape(flat, (-1,)))
+        return xp.reshape(found, Z.shape) | ~self.discrete
+
+    def _legal_levels(self, Z: Array) -> Array:
+        xp = namespace(Z)
+        return xp.where(self.discrete & ~self._is_allowed(Z), self.fallback, Z)
+
+    def _dykstra(self, Z: Array, rows: Rows) -> Array:
+        """Project on box and half-spaces in turn (Dykstra 1983), in the metric of `scale`."""
+        xp = namespace(Z)
+        missing = xp.isnan(Z)
+        point = self._finite(Z)
+        moves = xp.where(self.held | self.discrete, xp.zeros_like(self.scale), self.scale**2) * rows.A
+        length = xp.sum(moves * rows.A, axis=1)
+        pulls = [xp.zeros_like(point[:, 0]) for _ in range(rows.A.shape[0])]
+        box_pull = xp.zeros_like(point)
+        for _ in range(_DYKSTRA_ROUNDS):
+            for i in range(rows.A.shape[0]):
+                over = (point @ rows.A[i, :] - rows.b[i]) / length[i] + pulls[i]
+                pull = xp.clip(over, 0, None)
+                point = point - (pull - pulls[i])[:, None] * moves[i, :]
+                pulls[i] = pull
+            clipped = self._clip(point + box_pull)
+            box_pull = point + box_pull - clipped
+            point = clipped
+        return xp.where(missing, xp.asarray(float("nan")), point)
+
+    def _shrink(self, Z: Array, rows: Rows) -> Array:
+        """Pull rows straight toward `center` until they meet every linear row."""
+        xp = namespace(Z)
+        center = self._finite(self.center)
+        gain = (self._finite(Z) - center) @ rows.A.T
+        room = xp.clip(rows.b - rows.slack - rows.A @ center, 0, None)
+        share = xp.where(gain > room, room / xp.where(gain > 0, gain, xp.ones_like(gain)), xp.ones_like(gain))
+        share = xp.min(share, axis=1)[:, None]
+        moved = self.center + share * (Z - self.center)
+        fixed = self.held | self.discrete | xp.isnan(moved)
+        return xp.where((share < 1) & ~fixed, moved, Z)
+
+    def _mend(self, snapped: Array, inside: Array) -> Array:
+        """Where rounding broke a linear row, round its cells the other way instead."""
+        xp = namespace(snapped)
+        if self.rows is None or self.grid.trivial:
+            return snapped
+        broken = xp.astype(self.rows.violation(self._finite(snapped)) > 0, snapped.dtype)
+        push = broken @ self.rows.A
+        mended = xp.where(push > 0, self.grid.floor(inside), self.grid.ceil(inside))
+        return xp.where((push != 0) & ~self.held, self._clip(mended), snapped)

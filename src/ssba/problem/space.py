@@ -1,0 +1,168 @@
+"""The space of rows: from the user's frame or array to one float matrix `Z`, and back.
+
+`Z` has one column per feature: the value of a number, the rank of an ordinal level, the code of a
+category, NaN for a missing cell. Codes rather than one-hot columns keep the width, leave no way
+to even write half a category, and make "one change counts 1" exact.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.errors import SchemaError
+from ssba.problem import frames
+from ssba.problem.features import Declaration, Feature, declared, is_missing, unknown_columns
+from ssba.problem.frame_writers import Writer, array_writer, frame_writer
+from ssba.problem.frames import RawColumn
+from ssba.problem.grid import Grid, grid
+from ssba.problem.inference import infer_feature
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Space:
+    """The columns of a problem; `decode(encode(rows))` gives the rows back in value and dtype."""
+
+    features: tuple[Feature, ...]
+    nullable: tuple[bool, ...]
+    grid: Grid
+    decode: Writer
+    """Write encoded rows in the user's own form: same library, columns, order and dtypes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in the model's order."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def by_name(self) -> dict[str, Feature]:
+        """The features under their names."""
+        return {feature.name: feature for feature in self.features}
+
+    def index(self, name: str) -> int:
+        """Return the position of a column."""
+        return self.names.index(name)
+
+    @property
+    def schema_hash(self) -> str:
+        """A digest of the columns' names, kinds, levels and steps: equal where rows mean the same."""
+        meaning = [
+            [one.name, one.kind, [repr(level) for level in one.levels], one.step] for one in self.features
+        ]
+        return hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:16]
+
+    def encode(self, rows: Any) -> Matrix:
+        """Encode a frame or 2-D array of rows; SchemaError names what does not fit."""
+        columns = frames.read_columns(rows)
+        if not frames.is_frame(rows) and len(columns) != len(self.features):
+            raise SchemaError(
+                f"rows have {len(columns)} columns, but the background data has {len(self.features)}"
+            )
+        by_name = {column.name: column for column in columns}
+        if frames.is_frame(rows):
+            self._check_columns(list(by_name), "the rows")
+        ordered = [by_name[name] for name in self.names] if frames.is_frame(rows) else columns
+        return np.stack(
+            [encode_column(*pair) for pair in zip(self.features, ordered, self.nullable, strict=True)], axis=1
+        )
+
+    def encode_row(self, row: Any) -> Matrix:
+        """Encode one query: a mapping, a Series, a one-row frame or a 1-D array."""
+        cells = self._cells(row)
+        return np.array(
+            [_code(*triple) for triple in zip(self.features, cells, self.nullable, strict=True)],
+            dtype=np.float64,
+        )
+
+    def row_values(self, z: Matrix) -> dict[str, Any]:
+        """Return one encoded row as the user's values, None for missing cells."""
+        return {
+            feature.name: feature.value(float(code)) for feature, code in zip(self.features, z, strict=True)
+        }
+
+    def _cells(self, row: Any) -> list[Any]:
+        if isinstance(row, Mapping):
+            by_name = {str(name): value for name, value in row.items()}
+            self._check_columns(list(by_name), "the query")
+            return [by_name[name] for name in self.names]
+        if frames.is_frame(row):
+            return self._cells(frames.only_row(row))
+        if hasattr(row, "index") and hasattr(row, "to_dict"):
+            return self._cells(row.to_dict())
+        return self._array_cells(row)
+
+    def _array_cells(self, row: Any) -> list[Any]:
+        cells = np.asarray(row) if isinstance(row, np.ndarray | list | tuple) else np.empty(0)
+        if cells.size != len(self.features) or cells.ndim > 2:
+            raise SchemaError(
+                f"the query {row!r:.80} does not fit: give a dict, a Series, a one-row frame or a 1-D array "
+                f"with the {len(self.features)} columns {', '.join(self.names)}"
+            )
+        values: list[Any] = cells.reshape(-1).tolist()
+        return values
+
+    def _check_columns(self, given: Sequence[str], who: str) -> None:
+        told = [f"column {name!r} is missing" for name in self.names if name not in given]
+        if extra := [name for name in given if name not in self.names]:
+            told.append(unknown_columns(extra, self.names, "it has an"))
+        if told:
+            raise SchemaError(f"{who} must have the columns of the background data: {'; '.join(told)}")
+
+
+def encode_column(feature: Feature, column: RawColumn, nullable: bool) -> Matrix:
+    """Encode one raw column; numbers in one go, anything else through a table of its distinct cells."""
+    if isinstance(column.cells, np.ndarray) and not feature.levels:
+        return _checked_numbers(feature, column.cells, nullable)
+    cells = column.cells.tolist() if isinstance(column.cells, np.ndarray) else column.cells
+    if isinstance(column.cells, np.ndarray):
+        cells = [int(cell) if cell == cell and cell == int(cell) else cell for cell in cells]
+    codes: dict[Any, float] = {}
+    for cell in set(cells):
+        codes[cell] = _code(feature, cell, nullable)
+    return np.array([codes[cell] for cell in cells], dtype=np.float64)
+
+
+def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool) -> Matrix:
+    bad = np.isinf(numbers)
+    if not nullable:
+        bad |= np.isnan(numbers)
+    if feature.kind == "integer":
+        bad |= np.isfinite(numbers) & (numbers != np.round(numbers))
+    if bad.any():
+        row = int(np.argmax(bad))
+        try:
+            _code(feature, float(numbers[row]), nullable)
+        except SchemaError as error:
+            raise SchemaError(f"row {row}, {error}") from None
+    return numbers
+
+
+def _code(feature: Feature, cell: Any, nullable: bool) -> float:
+    if is_missing(cell) and not nullable:
+        raise SchemaError(
+            f"column {feature.name!r}: the cell is missing, but the background data keeps this column in a "
+            "dtype without missing values; give a value, or build the Explainer with a nullable column"
+        )
+    return feature.code(cell)
+
+
+def build_space(data: Any, features: Mapping[str, Declaration] | None = None) -> tuple[Space, Matrix]:
+    """Return the space of the background data, and its rows encoded in it."""
+    columns = frames.read_columns(data)
+    if not columns or not len(columns[0].cells):
+        raise SchemaError("data is empty: give background rows, at least two that the model tells apart")
+    given = declared(features, [column.name for column in columns])
+    found = tuple(infer_feature(column, given.get(column.name)) for column in columns)
+    nullable = tuple(column.nullable for column in columns)
+    writer = (
+        frame_writer(frames.native_of(data), found) if frames.is_frame(data) else array_writer(data, found)
+    )
+    space = Space(found, nullable, grid(found, [column.single for column in columns]), writer)
+    encoded = [encode_column(*triple) for triple in zip(found, columns, nullable, strict=True)]
+    return space, np.stack(encoded, axis=1)

@@ -1,0 +1,1 @@
+"""Where it runs: the array namespace of the kernels, and the executors of the work."""

@@ -1,0 +1,34 @@
+"""The array namespace of whatever arrays come in, so that each kernel is written once.
+
+Kernels call `namespace(Z)` and use only functions of the Python array API standard
+(https://data-apis.org/array-api), which NumPy and torch both offer through array-api-compat.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
+
+Array: TypeAlias = Any
+"""An array of any namespace; the standard has no static type that checkers understand yet."""
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array API namespace that the arrays share."""
+    return array_namespace(*arrays)
+
+
+def like(values: Any, reference: Array) -> Array:
+    """Return host values as an array beside `reference`: same namespace and device.
+
+    >>> like([1.0, 2.0], np.zeros(3))
+    array([1., 2.])
+    """
+    if is_numpy_array(reference):
+        return np.asarray(values)
+    return array_namespace(reference).asarray(np.asarray(values), device=device(reference))
+
+
+def to_numpy(array: Array) -> Any:
+    """Return the array on the host, as NumPy."""
+    return array if is_numpy_array(array) else np.asarray(array.cpu())

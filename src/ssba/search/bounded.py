@@ -1,0 +1,34 @@
+"""The bounded move (paper, section 3.1): the feasible row nearest to the boundary."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.problem.distance import Metric
+from ssba.problem.region import Region
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Approach:
+    """Feasible rows ordered by how near they come to a boundary point each, which lies at `distances`."""
+
+    rows: Matrix
+    points: Matrix
+    distances: Matrix
+
+
+def approach(region: Region, metric: Metric, boundary: Matrix, most: int = 64) -> Approach:
+    """Return, for each boundary point, its nearest feasible row; the nearest pairs first.
+
+    For a box this is exact: no feasible row is nearer to any of the boundary points than the first
+    row returned is to its point, since clipping each column is the projection in every norm we use.
+    """
+    filled = np.where(np.isnan(boundary), region.x, boundary)
+    rows, fine = region.pull_in(filled)
+    rows, filled = rows[fine], filled[fine]
+    distances = metric.distance(rows, filled)
+    order = np.argsort(distances, kind="stable")[:most]
+    return Approach(rows[order], filled[order], distances[order])

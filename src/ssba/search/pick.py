@@ -1,0 +1,38 @@
+"""Choosing k answers from all rows that reached the target: nearest first, each different from the others."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.problem.distance import Metric
+
+Matrix = NDArray[np.float64]
+
+# Answers are different if they change other columns, or lie this share of the best distance apart.
+_APART = 0.25
+
+
+def pick_order(rows: Matrix, x: NDArray[np.float64], metric: Metric, k: int, spare: int) -> list[int]:
+    """Return row numbers in the order to offer them: `k` different ones first, then nearest spares.
+
+    Spares stand in where a final check refuses one of the first.
+    """
+    distances = metric.distance(rows, x)
+    order = np.argsort(distances, kind="stable")
+    chosen: list[int] = []
+    for i in order.tolist():
+        if len(chosen) == k:
+            break
+        if all(_different(rows, x, metric, i, j, float(distances[order[0]])) for j in chosen):
+            chosen.append(i)
+    rest = [i for i in order[: spare + k].tolist() if i not in chosen]
+    return chosen + rest
+
+
+def _different(rows: Matrix, x: NDArray[np.float64], metric: Metric, i: int, j: int, best: float) -> bool:
+    if (_changed(rows[i], x) != _changed(rows[j], x)).any():
+        return True
+    return float(metric.distance(rows[i][None, :], rows[j])[0]) >= _APART * best
+
+
+def _changed(row: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.asarray((row != x) & ~(np.isnan(row) & np.isnan(x)))

@@ -1,0 +1,120 @@
+"""The search for the nearest row: propose, pull into the region, ask, bisect toward the start."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.boundary.bisection import Asking
+from ssba.search import moves
+from ssba.search.archive import Archive
+from ssba.search.starts import find_ends
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard the search tries; the defaults suit most queries."""
+
+    rounds: int = 12
+    elite: int = 6
+    patience: int = 2
+    gain: float = 1e-3
+
+
+def nearest_search(archive: Archive, pool: Matrix, seed: int, effort: Effort) -> Asking[None]:
+    """Search for the nearest feasible row that reaches the target; all finds go to the archive."""
+    rng = np.random.default_rng(seed)
+    region = archive.region
+    yield region.start[None, :]
+    if archive.found is not None:
+        return
+    yield from find_ends(archive, pool, rng)
+    yield from _improve(archive, rng, effort)
+
+
+def last_resort(archive: Archive, rows: Matrix, seed: int, effort: Effort) -> Asking[None]:
+    """Ask about feasible rows near known boundary points, and go on from those that reach the target."""
+    if len(rows):
+        yield rows
+    yield from _improve(archive, np.random.default_rng(seed), effort)
+
+
+def _improve(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
+    if archive.found is None:
+        return
+    yield from moves.close_in(archive.region, archive.nearest(3 * effort.elite), tolerance=0.02)
+    yield from _refine(archive, rng, effort)
+    yield from _polish(archive, effort)
+
+
+def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
+    width, stalled = 0.05, 0
+    for turn in range(effort.rounds):
+        before = archive.best_distance
+        smooth = yield from _toward_normal(archive, width, rng)
+        if not smooth or turn % 2 == 0:
+            yield from _by_columns(archive, rng, effort)
+        if archive.best_distance < before * (1 - effort.gain):
+            stalled = 0
+            continue
+        stalled, width = stalled + 1, width * 0.4
+        if stalled > effort.patience:
+            return
+
+
+def _toward_normal(archive: Archive, width: float, rng: np.random.Generator) -> Asking[bool]:
+    """Step from the best row toward the boundary's normal; tell whether the boundary has one."""
+    region = archive.region
+    z = archive.nearest(1)[0]
+    movable = np.flatnonzero(region.free & ~region.discrete & ~np.isnan(region.start))
+    ray = np.abs(z[movable] - region.start[movable]) / region.scale[movable]
+    if not len(movable) or not ray.any():
+        return False
+    normal = yield from moves.score_normal(region, z, movable, width * float(ray.max()))
+    if not normal.any() and len(movable) > 1:
+        normal = yield from moves.label_normal(region, z, movable, width, rng)
+    if not normal.any():
+        return False
+    rows = moves.plane_feet(region, z, normal, archive.metric.norm)
+    yield from _try(archive, rows, count=4, tolerance=1e-3)
+    return True
+
+
+def _by_columns(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
+    """Moves that need no slope: columns back one by one, mixtures of good rows, draws around them."""
+    region = archive.region
+    yield from moves.pull_back(region, archive.nearest(effort.elite), rng)
+    good = archive.nearest(effort.elite)
+    rows = np.concatenate(
+        [moves.recombined(region, good, 16, rng), moves.scattered_around(region, good, 16, 0.3, rng)]
+    )
+    yield from _try(archive, rows, count=effort.elite, tolerance=0.02)
+
+
+def _try(archive: Archive, rows: Matrix, count: int, tolerance: float) -> Asking[None]:
+    """Ask about rows that would be an improvement, and close in on the nearest that reached the target."""
+    near = archive.metric.distance(rows, archive.region.x)
+    rows = rows[near < 1.3 * archive.best_distance]
+    if not len(rows):
+        return
+    reply = yield rows
+    hits = rows[np.asarray(reply.reached) & archive.region.contains(rows)]
+    hits = hits[np.argsort(archive.metric.distance(hits, archive.region.x), kind="stable")][:count]
+    if len(hits):
+        yield from moves.close_in(archive.region, hits, tolerance)
+
+
+def _polish(archive: Archive, effort: Effort) -> Asking[None]:
+    region = archive.region
+    while True:
+        before = archive.best_distance
+        rows = moves.neighbours(region, archive.nearest(1)[0])
+        rows = rows[archive.metric.distance(rows, region.x) < before]
+        if not len(rows):
+            break
+        yield rows
+        if archive.best_distance >= before:
+            break
+    yield from moves.close_in(region, archive.nearest(2), tolerance=1e-5)
