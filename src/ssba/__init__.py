@@ -28,8 +28,7 @@ from ssba.problem.constraints import (
 )
 from ssba.problem.features import boolean, categorical, integer, numeric, ordinal
 from ssba.problem.targets import probability, value_between
-
-__version__ = "0.1.0"
+from ssba.version import __version__
 
 __all__ = [
     "ArgumentError",

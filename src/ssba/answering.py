@@ -9,7 +9,7 @@ import math
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,15 +27,16 @@ from ssba.problem.space import Matrix
 from ssba.problem.targets import Goal, Reply, describe, resolve, shown
 from ssba.run.local import drive
 from ssba.search.archive import Archive, recorded
-from ssba.search.bounded import Approach, approach
+from ssba.search.bounded import Approach, Surroundings, approach, bounded_search
 from ssba.search.pick import pick_order
-from ssba.search.refine import Effort, last_resort, nearest_search
+from ssba.search.refine import Effort, nearest_search
+from ssba.version import __version__
 
 Vector = NDArray[np.float64]
 
-# Answers whose margin is thinner than this are asked about once more, alone: a batch and a single
-# row may differ in the last bits of their sums.
-_THIN = 1e-4
+# Answers whose margin is thinner than this share of the largest score are asked about once more, alone:
+# a batch and a single row may differ in the last bits of their sums.
+_THIN = 2.0**-13
 _SPARES = 48
 
 
@@ -64,6 +65,7 @@ class Case:
     score: float | None = None
     status: Status | None = None
     archives: list[Archive] = field(default_factory=list)
+    pool: Matrix = field(default_factory=lambda: np.empty((0, 0)))
     answers: list[Counterfactual] = field(default_factory=list)
     bounded: Counterfactual | None = None
     clash: tuple[str, ...] = ()
@@ -73,7 +75,12 @@ class Case:
     @property
     def rows_used(self) -> int:
         """Model rows spent on this query."""
-        return sum(archive.rows_asked for archive in self.archives) + self.verified_rows
+        return self.rows_asked + self.verified_rows
+
+    @property
+    def rows_asked(self) -> int:
+        """Model rows that the searches spent."""
+        return sum(archive.rows_asked for archive in self.archives)
 
     @property
     def has_hits(self) -> bool:
@@ -134,49 +141,54 @@ def _search(
     boundary: Matrix | None,
     done: Callable[[], object],
 ) -> None:
-    pools: dict[Goal, Matrix] = {}
     for case in cases:
-        assert case.goal is not None
-        if case.goal not in pools:
-            own = engine.pool(case.goal)
-            pools[case.goal] = own if boundary is None else np.concatenate([boundary, own])
         case.archives = [Archive(region, engine.metric) for region in case.regions]
-    begin = lambda case, archive: nearest_search(archive, pools[case.goal], engine.seed, Effort())  # noqa: E731
-    _run(engine, cases, limits, begin, done)
+        case.pool = _pool(engine, case, boundary)
+    _run(engine, cases, [_nearest(engine, case, limits) for case in cases], done)
+
+
+def _pool(engine: Engine, case: Case, boundary: Matrix | None) -> Matrix:
+    assert case.goal is not None
+    own = engine.pool(case.goal)
+    return own if boundary is None else np.concatenate([boundary, own])
+
+
+def _nearest(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
+    """Search one region after the other; one that begins beyond the best answer so far is left out."""
+    for number, archive in enumerate(case.archives):
+        best = min(one.best_distance for one in case.archives)
+        if float(engine.metric.distance(archive.region.start[None, :], case.x)[0]) >= best:
+            continue
+        share = (limits.rows - case.rows_asked) / (len(case.archives) - number)
+        search = nearest_search(archive, case.pool, engine.seed, Effort())
+        yield from recorded(search, archive, share, limits.is_over)
 
 
 def _run(
     engine: Engine,
     cases: Sequence[Case],
-    limits: Limits,
-    begin: Callable[[Case, Archive], Asking[None]],
+    searches: Sequence[Asking[None]],
     done: Callable[[], object] = lambda: None,
 ) -> None:
-    """Drive one search per case and region, all in shared model calls."""
-    runs = [(case, archive) for case in cases for archive in case.archives]
-    searches = [
-        recorded(begin(case, archive), archive, limits.rows / len(case.regions), limits.is_over)
-        for case, archive in runs
-    ]
+    """Drive the searches of all cases, in shared model calls."""
     oracle = engine.oracle()
-    goals = [case.goal for case, _ in runs]
-    last = {id(case): number for number, (case, _) in enumerate(runs)}
-
-    def finished(number: int) -> None:
-        if last[id(runs[number][0])] == number:
-            done()
-
-    drive(searches, lambda asked: _ask(engine, oracle, goals, asked), finished)
+    goals = [case.goal for case in cases]
+    drive(searches, lambda asked: _ask(engine, oracle, goals, asked), lambda _: done())
 
 
 def _ask(
     engine: Engine, oracle: Oracle, goals: Sequence[Any], asked: Sequence[tuple[int, Matrix]]
 ) -> list[Reply]:
     output = oracle.output(np.concatenate([rows for _, rows in asked]))
+    step = engine.margin_step
     ends = list(itertools.accumulate((len(rows) for _, rows in asked), initial=0))
-    return [
+    replies = (
         engine.judge(goals[number], _slice(output, begin, end))
         for (number, _), (begin, end) in zip(asked, itertools.pairwise(ends), strict=True)
+    )
+    return [
+        Reply(one.reached, None if one.margin is None else np.round(one.margin / step) * step)
+        for one in replies
     ]
 
 
@@ -216,7 +228,7 @@ def _accept(engine: Engine, offered: Sequence[tuple[Case, Vector]]) -> None:
     oracle = engine.oracle()
     rows = np.stack([row for _, row in offered])
     written = engine.space.encode(engine.space.decode(rows))
-    output = oracle.verdict(rows)
+    output = oracle.verdict(rows.copy())
     for i, (case, _) in enumerate(offered):
         assert case.goal is not None
         mine = _slice(output, i, i + 1)
@@ -224,13 +236,16 @@ def _accept(engine: Engine, offered: Sequence[tuple[Case, Vector]]) -> None:
         case.verified_rows += 1
         if not reply.reached[0] or not is_feasible(engine, case, written[i]):
             continue
-        if _is_thin(reply) and not engine.judge(case.goal, oracle.verdict(rows[i : i + 1])).reached[0]:
+        if (
+            _is_thin(engine, reply)
+            and not engine.judge(case.goal, oracle.verdict(rows[i : i + 1])).reached[0]
+        ):
             continue
         case.answers.append(_counterfactual(engine, case, written[i], mine))
 
 
-def _is_thin(reply: Reply) -> bool:
-    return reply.margin is None or abs(float(reply.margin[0])) < _THIN
+def _is_thin(engine: Engine, reply: Reply) -> bool:
+    return reply.margin is None or abs(float(reply.margin[0])) < _THIN * engine.score_size
 
 
 def is_feasible(engine: Engine, case: Case, z: Vector) -> bool:
@@ -258,39 +273,65 @@ def _counterfactual(
 
 
 def _last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary: Matrix | None) -> None:
-    """Try feasible rows near boundary points; where none reaches the target, one is the bounded move."""
+    """Where no row reached the target: try those nearest to the boundary; one is the bounded move."""
     if not cases:
         return
-    nearest: dict[int, Approach] = {}
     points = _boundary_points(engine, boundary)
-    for case in cases:
-        for archive in case.archives:
-            nearest[id(archive)] = approach(archive.region, engine.metric, points)
-    begin = lambda _, archive: last_resort(archive, nearest[id(archive)].rows, engine.seed, Effort())  # noqa: E731
-    _run(engine, cases, replace(limits, rows=2 * limits.rows), begin)
+    approaches: dict[int, list[Approach]] = {id(case): [] for case in cases}
+    _run(
+        engine,
+        cases,
+        [_toward_boundary(engine, case, points, limits, approaches[id(case)]) for case in cases],
+    )
     _verify(engine, [case for case in cases if case.has_hits], limits.k)
     for case in cases:
         if not case.answers:
-            case.bounded = _bounded_move(engine, case, [nearest[id(archive)] for archive in case.archives])
+            case.bounded = _bounded_move(engine, case, approaches[id(case)])
+
+
+def _toward_boundary(
+    engine: Engine, case: Case, points: Matrix, limits: Limits, found: list[Approach]
+) -> Asking[None]:
+    around = Surroundings(
+        unconstrained=lambda row: compile_regions(engine.space, engine.metric, row, ())[0],
+        pool=case.pool,
+        seed=engine.seed,
+        rows=limits.rows,
+        is_over=limits.is_over,
+    )
+    for archive in case.archives:
+        known = approach(archive.region, engine.metric, points)
+        search = bounded_search(archive, known, around)
+        found.append(known)
+        nearer = yield from recorded(search, archive, limits.rows, limits.is_over)
+        if nearer is not None:
+            found.append(nearer)
 
 
 def _boundary_points(engine: Engine, boundary: Matrix | None) -> Matrix:
     own = engine.own_boundary
-    given = [] if boundary is None else [boundary]
-    return np.concatenate([own.inside, own.outside, *given])
+    return own if boundary is None else np.concatenate([own, boundary])
 
 
 def _bounded_move(engine: Engine, case: Case, approaches: Sequence[Approach]) -> Counterfactual | None:
-    """Return the feasible row nearest to a boundary point over all regions, as the model scores it."""
+    """Return the feasible row nearest to a boundary point over all regions, as the model scores it.
+
+    Without boundary points it is the miss with the best score, or the feasible row nearest to the query.
+    """
     offers = [
-        (distance, row) for one in approaches for distance, row in zip(one.distances, one.rows, strict=True)
+        (float(distance), row)
+        for one in approaches
+        for distance, row in zip(one.distances, one.rows, strict=True)
     ]
-    for to_go, row in sorted(offers, key=lambda offer: float(offer[0])):
+    offers.sort(key=lambda offer: offer[0])
+    misses = [archive.miss for archive in case.archives if archive.miss is not None]
+    rest = [(None, row) for row in (*misses, *(region.start for region in case.regions))]
+    for to_go, row in (*offers, *rest):
         written = engine.space.encode(engine.space.decode(row[None, :]))[0]
         if is_feasible(engine, case, written):
-            output = engine.oracle().verdict(row[None, :])
             case.verified_rows += 1
-            return _counterfactual(engine, case, written, output, float(to_go))
+            output = engine.oracle().verdict(written[None, :])
+            return _counterfactual(engine, case, written, output, to_go)
     return None
 
 
@@ -298,15 +339,13 @@ def _conclude(cases: Sequence[Case], limits: Limits) -> None:
     for case in cases:
         if case.answers:
             case.status = Status.FOUND
-        elif any(archive.stopped for archive in case.archives) or case.bounded is None:
+        elif any(archive.stopped for archive in case.archives):
             case.status = Status.OUT_OF_BUDGET
         else:
             case.status = Status.BOUNDED
 
 
 def _explanation(engine: Engine, case: Case, seconds: float) -> Explanation:
-    import ssba
-
     assert case.status is not None
     return Explanation(
         status=case.status,
@@ -323,7 +362,7 @@ def _explanation(engine: Engine, case: Case, seconds: float) -> Explanation:
         seed=engine.seed,
         metric=engine.metric.norm,
         units={one.name: one.unit for one in engine.space.features if one.unit},
-        versions={"ssba": ssba.__version__, "numpy": np.__version__, "python": platform.python_version()},
+        versions={"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()},
         model_fingerprint=engine.model.fingerprint,
     )
 

@@ -39,6 +39,10 @@ _OWN_BOUNDARY = 2000
 _BATCH_CELLS = 65_536
 
 
+class OneSided(ModelError):
+    """All background rows lie on one side of the boundary, so that there are no pairs."""
+
+
 @dataclass(frozen=True)
 class Wishes:
     """The explainer's settings, as the user gave them."""
@@ -60,6 +64,7 @@ class Engine:
     metric: Metric
     target: Any
     background: Matrix
+    complete: NDArray[np.bool_]
     seed: int
 
     def oracle(self, batch_rows: int = 65_536) -> Oracle:
@@ -68,8 +73,8 @@ class Engine:
 
     @cached_property
     def predicted(self) -> Output:
-        """What the model says about the background rows."""
-        return self.oracle().output(self.background)
+        """What the model says about the background rows (a copy: a model may work in place)."""
+        return self.oracle().output(self.background.copy())
 
     def judge(self, goal: Goal, output: Output) -> Reply:
         """Tell which rows reach the goal."""
@@ -87,7 +92,7 @@ class Engine:
         seen = (
             "reaches" if len(self.background) and self.judge(goal, self.predicted).reached.all() else "misses"
         )
-        raise ModelError(
+        raise OneSided(
             f"{self.model.name} {seen} {describe(goal)} on all {len(self.background)} background rows: "
             "there is no boundary between them; give background data on both sides, or check target and model"
         )
@@ -129,11 +134,11 @@ class Engine:
         if labels is None:
             return np.ones(len(self.background), dtype=bool)
         given = np.asarray(labels).reshape(-1)
-        if len(given) != len(self.background):
+        if len(given) != len(self.complete):
             raise ArgumentError(
-                f"labels has {len(given)} entries, but there are {len(self.background)} background rows "
-                "without missing cells; give one label a row of data, in its order"
+                f"labels has {len(given)} entries, but data has {len(self.complete)} rows; give one a row"
             )
+        given = given[self.complete]
         if isinstance(self.target, ValueBetween):
             wished = Output(values=given.astype(float))
             return np.asarray(
@@ -157,12 +162,11 @@ class Engine:
         found = []
         for one, count in zip(sides, shares(sides, n), strict=True):
             for bracket in brackets(one, range(count), sampling, self._asker(one.goal, oracle)):
-                found.append(bracket)
+                found.append(bracket.inside)
                 if progress is not None:
-                    progress(len(bracket.inside))
+                    progress(len(bracket.low))
         return BoundarySet(
-            inside=np.concatenate([bracket.inside for bracket in found]),
-            outside=np.concatenate([bracket.outside for bracket in found]),
+            inside=np.concatenate(found),
             decode=self.space.decode,
             target=self.target_text,
             seed=self.seed,
@@ -180,9 +184,34 @@ class Engine:
         return lambda Z: judge(goal, ask(Z), classes)
 
     @cached_property
-    def own_boundary(self) -> BoundarySet:
-        """A modest boundary set for bounded moves, made when first needed; the same whoever asks first."""
-        return self.sample_boundary(_OWN_BOUNDARY, 1e-3)
+    def own_boundary(self) -> Matrix:
+        """Some boundary points for bounded moves, found when first needed; none where one side is empty."""
+        try:
+            return np.asarray(self.sample_boundary(_OWN_BOUNDARY, 1e-3).inside)
+        except OneSided:
+            return self.background[:0]
+
+    @cached_property
+    def margin_step(self) -> float:
+        """The step that margins are rounded to before the search follows them.
+
+        A row's score differs in its last bits with the batch it is asked in. Rounded, it does not, and a
+        query takes the same way alone and among others.
+        """
+        return self.score_size * (2.0**-15 if self._is_single else 2.0**-30)
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether the model computes in 32-bit floats, as far as its scores tell."""
+        scores = self.predicted.scores if self.predicted.values is None else self.predicted.values
+        return scores is not None and bool((scores == scores.astype(np.float32)).all())
+
+    @cached_property
+    def score_size(self) -> float:
+        """A power of two at or above the largest score or number on the background rows."""
+        scores = self.predicted.scores if self.predicted.values is None else self.predicted.values
+        largest = 1.0 if scores is None or not scores.size else float(np.abs(scores).max())
+        return float(2.0 ** np.ceil(np.log2(largest or 1.0)))
 
     @property
     def is_plain(self) -> bool:
@@ -200,8 +229,10 @@ class Engine:
 def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
     """Check model, data and settings once, and put them together."""
     space, Z = build_space(data, wishes.features)
-    complete = ~np.isnan(Z).any(axis=1)
-    background = _on_grid(space, Z[complete] if complete.sum() >= 2 else Z)
+    complete = np.asarray(~np.isnan(Z).any(axis=1))
+    if complete.sum() < 2:
+        complete = np.ones(len(Z), dtype=bool)
+    background = _on_grid(space, Z[complete])
     sample = background[shuffle(len(background), wishes.seed, salt=5)[:_SAMPLE_ROWS]]
     adapted = adapt(
         model,
@@ -211,7 +242,7 @@ def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
     )
     check_target(wishes.target, adapted)
     measured = metric(space.features, Z, wishes.distance, wishes.scale, wishes.weights)
-    return Engine(space, adapted, measured, wishes.target, background, wishes.seed)
+    return Engine(space, adapted, measured, wishes.target, background, complete, wishes.seed)
 
 
 def _on_grid(space: Space, Z: Matrix) -> Matrix:

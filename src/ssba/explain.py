@@ -9,6 +9,7 @@ import numpy as np
 
 from ssba.answer.result import Explanation, Explanations
 from ssba.answering import Case, answer_queries, limits
+from ssba.arguments import number, whole
 from ssba.boundary.points import BoundarySet
 from ssba.engine import Engine, Wishes, build_engine
 from ssba.errors import ArgumentError, SchemaError, SsbaWarning
@@ -22,9 +23,10 @@ Constraints = Iterable[Constraint | str] | Constraint | str
 
 @dataclass(frozen=True)
 class Budget:
-    """What a call may spend: model rows for each query, and seconds for the whole call.
+    """What a call may spend: model rows for the search of each query, and seconds for the whole call.
 
-    The best answer so far is returned when it runs out. Seconds depend on the machine, rows do not.
+    The best answer so far is returned when it runs out. Checking the query and its answers takes a few
+    rows more. Seconds depend on the machine, rows do not.
 
     >>> Budget(rows=500)
     Budget(rows=500, seconds=None)
@@ -34,8 +36,9 @@ class Budget:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or (self.seconds is not None and not self.seconds > 0):
-            raise ArgumentError(f"{self!r}: rows must be at least 1, seconds above 0 (or None for no limit)")
+        whole("Budget(rows=...)", self.rows, at_least=1)
+        if self.seconds is not None:
+            number("Budget(seconds=...)", self.seconds, "a number of seconds above 0, or None", low=0)
 
 
 class Explainer:
@@ -92,7 +95,7 @@ class Explainer:
         seed: int = 0,
     ) -> None:
         self._engine: Engine = build_engine(
-            model, data, Wishes(target, features, distance, scale, weights, _seed(seed))
+            model, data, Wishes(target, features, distance, scale, weights, whole("seed", seed, at_least=0))
         )
         constant = [one.name for one in self._engine.space.features if one.is_constant]
         if constant:
@@ -170,10 +173,8 @@ class Explainer:
         progress : bool, optional
             Whether to show a progress bar; by default in a terminal or notebook only.
         """
-        if n < 1 or not 0 < tolerance < 1:
-            raise ArgumentError(
-                f"sample_boundary(n={n!r}, tolerance={tolerance!r}): need n >= 1, 0 < tolerance < 1"
-            )
+        n = whole("sample_boundary(n=...)", n, at_least=1)
+        tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
         with _bar(n, "boundary points", progress) as bar:
             found = self._engine.sample_boundary(n, tolerance, labels, bar.update)
         if found.pairs < n:
@@ -194,8 +195,9 @@ class Explainer:
         boundary: BoundarySet | None,
         progress: bool | None,
     ) -> list[Explanation]:
-        if k < 1:
-            raise ArgumentError(f"k={k!r}: ask for at least one answer")
+        k = whole("k", k, at_least=1)
+        if budget is not None and not isinstance(budget, Budget):
+            raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
         budget = budget or Budget()
         cases = [Case(x, own) for x, own in zip(X, constraints, strict=True)]
         with _bar(len(cases), "queries", False if len(cases) == 1 else progress) as bar:
@@ -210,19 +212,20 @@ class Explainer:
     def _points(self, boundary: BoundarySet | None) -> Matrix | None:
         if boundary is None:
             return None
+        if not isinstance(boundary, BoundarySet):
+            raise ArgumentError(f"boundary is {boundary!r:.80}; give a BoundarySet from sample_boundary()")
         if boundary.schema_hash != self._engine.space.schema_hash:
             raise SchemaError("this boundary set was made for other columns; sample it with this explainer")
-        return np.concatenate([boundary.inside, boundary.outside])
+        return np.asarray(boundary.inside)
 
     def _constraints(self, given: Any) -> tuple[Constraint, ...]:
-        listed = [given] if isinstance(given, Constraint | str) else list(given)
-        parsed = tuple(constraint(one) for one in listed)
+        parsed = tuple(constraint(one) for one in _listed(given))
         for one in parsed:
             check(one, self._engine.space.by_name)
         return parsed
 
     def _constraints_by_row(self, given: Any, count: int) -> list[tuple[Constraint, ...]]:
-        listed = [given] if isinstance(given, Constraint | str) else list(given)
+        listed = _listed(given)
         if not any(isinstance(one, list | tuple) for one in listed):
             return [self._constraints(listed)] * count
         if len(listed) != count or not all(isinstance(one, list | tuple) for one in listed):
@@ -240,10 +243,15 @@ class Explainer:
         )
 
 
-def _seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ArgumentError(f"seed={seed!r}: give a whole number from 0 up, so that answers can be repeated")
-    return int(seed)
+def _listed(given: Any) -> list[Any]:
+    if isinstance(given, Constraint | str):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise ArgumentError(
+            f"constraints is {given!r:.80}; give a list of constraints or texts, such as "
+            """[ssba.fixed("sex"), "age >= x.age"]"""
+        )
+    return list(given)
 
 
 def _bar(total: int, what: str, progress: bool | None) -> Any:

@@ -112,12 +112,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
-        return {
-            "schema": SCHEMA_VERSION,
-            **asdict(self),
-            "status": self.status.value,
-            "sentence": self.sentence,
-        }
+        told = {**asdict(self), "status": self.status.value, "sentence": self.sentence}
+        return {"schema": SCHEMA_VERSION, **{name: _listed(value) for name, value in told.items()}}
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the JSON form, which `from_json` reads back."""
@@ -126,7 +122,13 @@ class Explanation:
     @classmethod
     def from_json(cls, document: str) -> "Explanation":
         """Read what `to_json` wrote."""
-        return _from_dict(json.loads(document))
+        try:
+            return _from_dict(json.loads(document))
+        except ArgumentError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise ArgumentError(f"this is no explanation in the JSON form of to_json ({what})") from None
 
     def __repr__(self) -> str:
         return text.report(self)
@@ -167,6 +169,13 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{value!r} of type {type(value).__name__} has no JSON form")
+
+
+def _listed(value: Any) -> Any:
+    """Return tuples as lists, all the way down, as JSON has them."""
+    if isinstance(value, dict):
+        return {name: _listed(inner) for name, inner in value.items()}
+    return [_listed(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
 def _from_dict(raw: Mapping[str, Any]) -> Explanation:

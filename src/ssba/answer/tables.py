@@ -27,13 +27,16 @@ def explanations_rows(explanations: Sequence["Explanation"], only_changes: bool)
     """Return the rows of many explanations, with the number of the query and its status in front."""
     rows = []
     for number, one in enumerate(explanations):
-        front = {"query": number, "status": one.status.value}
+        front = {
+            _own_name("query", one.query): number,
+            _own_name("status", one.query): one.status.value,
+        }
         rows += [{**front, **row} for row in explanation_rows(one, only_changes=False)]
     if only_changes:
         changed = {name for one in explanations for answer in one.counterfactuals for name in answer.changes}
         changed |= {name for one in explanations if one.bounded for name in one.bounded.changes}
-        kept = {*changed, "query", "status", "row", "prediction", "score", "distance"}
-        rows = [{name: value for name, value in row.items() if name in kept} for row in rows]
+        unchanged = {name for one in explanations for name in one.query} - changed
+        rows = [{name: value for name, value in row.items() if name not in unchanged} for row in rows]
     return rows
 
 
@@ -45,8 +48,16 @@ def _row(
     score: float | None,
     distance: float,
 ) -> dict[str, Any]:
+    own = {"row": label, "prediction": prediction, "score": score, "distance": distance}
     kept = {name: values[name] for name in names}
-    return {"row": label, **kept, "prediction": prediction, "score": score, "distance": distance}
+    named = {_own_name(name, values): fact for name, fact in own.items()}
+    front = _own_name("row", values)
+    return {front: label, **kept, **{name: fact for name, fact in named.items() if name != front}}
+
+
+def _own_name(name: str, taken: Mapping[str, Any]) -> str:
+    """Return our name for a column, marked where the user has a column of that name."""
+    return f"ssba_{name}" if name in taken else name
 
 
 def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any:
@@ -55,7 +66,7 @@ def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any:
 
     if backend is None:
         backend = next((name for name in _BACKENDS if importlib.util.find_spec(name)), "pandas")
-    if backend not in _BACKENDS:
+    if not isinstance(backend, str) or backend not in _BACKENDS:
         raise ArgumentError(
             f"backend={backend!r} is not known; choose one of {', '.join(map(repr, _BACKENDS))}"
         )

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+_MOST_LISTED = 5
+
 if TYPE_CHECKING:
     from ssba.answer.result import Counterfactual, Explanation
 
@@ -28,24 +30,25 @@ def _found(explanation: "Explanation") -> str:
 
 
 def _change(explanation: "Explanation", name: str, before: Any, after: Any) -> str:
-    unit = explanation.units.get(name)
-    return f"{name} from {show(before, unit)} to {show(after, unit)}"
+    now, then = show_both(before, after, explanation.units.get(name))
+    return f"{name} from {now} to {then}"
 
 
 def _bounded(explanation: "Explanation") -> str:
     move = explanation.bounded
-    assert move is not None
-    if not move.changes:
+    if move is None or not move.changes:
         return (
             f"No feasible row was found that reaches {explanation.target}, and no feasible move comes nearer "
             f"to the boundary than the query itself; relax a constraint: {_listed(explanation.constraints)}."
         )
-    score = ""
+    left = score = ""
+    if move.distance_to_boundary is not None:
+        left = f" and leaves {move.distance_to_boundary:.3g} to the boundary"
     if explanation.score is not None and move.score is not None:
         score = f", with the score going from {explanation.score:.3g} to {move.score:.3g}"
     return (
         f"No feasible row was found that reaches {explanation.target}. The bounded move changes "
-        f"{join(move.changes)} and leaves {move.distance_to_boundary:.3g} to the boundary{score}; "
+        f"{join(move.changes)}{left}{score}; "
         f"relax a constraint to get further: {_listed(explanation.constraints)}."
     )
 
@@ -85,8 +88,7 @@ def report(explanation: "Explanation") -> str:
 def _table(explanation: "Explanation", answer: "Counterfactual") -> str:
     lines = [("column", "now", "proposed")]
     for name, (before, after) in answer.changes.items():
-        unit = explanation.units.get(name)
-        lines.append((name, show(before, unit), show(after, unit)))
+        lines.append((name, *show_both(before, after, explanation.units.get(name))))
     lines.append(("prediction", show(explanation.prediction), show(answer.prediction)))
     if explanation.score is not None and answer.score is not None:
         lines.append(("score", show(explanation.score), show(answer.score)))
@@ -115,15 +117,28 @@ def overview(explanations: Sequence["Explanation"]) -> str:
     return f"<{len(explanations)} explanations: {told or 'none'}>"
 
 
-def show(value: Any, unit: str | None = None) -> str:
-    """Write a value for a person: short numbers, a dash for missing, the unit behind.
+def show_both(before: Any, after: Any, unit: str | None = None) -> tuple[str, str]:
+    """Write two different values with as many digits as it takes to tell them apart.
+
+    >>> show_both(240.1234567, 240.1234999)
+    ('240.12346', '240.1235')
+    """
+    for digits in range(6, 18):
+        now, then = show(before, unit, digits), show(after, unit, digits)
+        if now != then:
+            break
+    return now, then
+
+
+def show(value: Any, unit: str | None = None, digits: int = 6) -> str:
+    """Write a value for a person: short numbers, a word for missing, the unit behind.
 
     >>> show(2.30000001, "mm"), show(None), show("typical")
     ('2.3 mm', 'missing', 'typical')
     """
     if value is None:
         return "missing"
-    written = f"{value:.6g}" if isinstance(value, float) else str(value)
+    written = f"{value:.{digits}g}" if isinstance(value, float) else str(value)
     return f"{written} {unit}" if unit else written
 
 
@@ -140,4 +155,6 @@ def join(words: Iterable[str]) -> str:
 def _listed(constraints: Sequence[str]) -> str:
     if not constraints:
         return "there are none but the ranges of the data, which between(...) widens"
-    return join(f'"{one}"' for one in constraints)
+    shown = [f'"{one}"' for one in constraints[:_MOST_LISTED]]
+    more = len(constraints) - len(shown)
+    return join([*shown, f"{more} more"] if more else shown)

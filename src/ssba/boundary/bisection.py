@@ -6,7 +6,6 @@ what batches and beside which other searches, is not their business.
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TypeVar
 
 from ssba.problem.targets import Reply
@@ -17,30 +16,38 @@ Asking = Generator[Array, Reply, Answer]
 """A search: it yields rows, is sent a `Reply` about them, and returns an answer."""
 
 
-class Status(IntEnum):
-    """How the bisection of one segment ended."""
-
-    CONVERGED = 0
-    NO_BRACKET = 1
-
-
 @dataclass(frozen=True)
 class Bracket:
-    """Both ends of each segment after bisection.
+    """Both ends of each segment after bisection, as shares of the way.
 
-    Where `status` is CONVERGED, ``reached(inside)`` and ``not reached(outside)`` were both seen, and
-    the two are at most the tolerance apart, as a share of the segment, or neighbours on the grid.
+    Where `converged` is true, ``reached(inside)`` and ``not reached(outside)`` were both seen, and the
+    two are less than the tolerance apart, as a share of the segment, or neighbours on the grid.
+    Where it is false the segment was none: its start reached the target, or its end did not.
     """
 
-    outside: Array
-    inside: Array
-    status: Array
+    at: Callable[[Array], Array]
+    end: Array
+    low: Array
+    high: Array
+    converged: Array
     rows: int
+
+    @property
+    def inside(self) -> Array:
+        """The ends that reach the target."""
+        # All the way from start to end is the end itself, which the blend may miss by a rounding error.
+        xp = namespace(self.end)
+        return xp.where((self.high == 1)[:, None], self.end, self.at(self.high))
+
+    @property
+    def outside(self) -> Array:
+        """The ends that do not reach it."""
+        return self.at(self.low)
 
 
 @dataclass(frozen=True)
 class Path:
-    """How a segment is walked: which columns jump, and how a point becomes a legal row.
+    """How segments are walked: which columns jump, and how a point becomes a legal row.
 
     `plain` says that no column jumps, no cell is missing and every point is a legal row.
     """
@@ -49,19 +56,30 @@ class Path:
     snap: Callable[[Array], Array]
     plain: bool
 
-    def at(self, start: Array, end: Array, share: Array) -> Array:
-        """Return legal rows at the given shares of the way from `start` to `end`, row by row.
+    def between(self, start: Array, end: Array) -> Callable[[Array], Array]:
+        """Return the function from shares of the way to legal rows, one for each segment.
 
         Numbers are blended; where nothing lies between two cells (levels, a missing cell at either
         end) they change over half way.
         """
-        share = share[:, None]
-        blend = start + share * (end - start)
+        way = end - start
         if self.plain:
-            return blend
-        xp = namespace(blend)
-        jumps = self.switching | xp.isnan(blend)
-        return self.snap(xp.where(jumps, xp.where(share < 0.5, start, end), blend))
+            return lambda share: _blend(start, way, share)
+        xp = namespace(way)
+        jumps = self.switching | xp.isnan(way)
+
+        def walked(share: Array) -> Array:
+            jumped = xp.where(share[:, None] < 0.5, start, end)
+            return self.snap(xp.where(jumps, jumped, _blend(start, way, share)))
+
+        return walked
+
+
+def _blend(start: Array, way: Array, share: Array) -> Array:
+    # In place: the rows of a batch are the largest arrays there are, and allocating them costs most.
+    points = way * share[:, None]
+    points += start
+    return points
 
 
 def steps_for(tolerance: float) -> int:
@@ -76,24 +94,24 @@ def steps_for(tolerance: float) -> int:
     return steps
 
 
-def bisect(start: Array, end: Array, path: Path, tolerance: float = 1e-3) -> Asking[Bracket]:
-    """Bisect every segment from a row that did not reach the target to one that did.
+def bisect(
+    start: Array, end: Array, path: Path, tolerance: float = 1e-3, known: Array | None = None
+) -> Asking[Bracket]:
+    """Bisect every segment from a row that does not reach the target to one that does.
 
-    The caller has seen ``not reached(start)`` and ``reached(end)``; segments for which it has not can
-    be marked with `mark_no_bracket` afterwards. All segments halve together, so that after
-    `steps_for(tolerance)` replies every bracket is narrower than `tolerance` of its segment: the
-    number of model rows is known before the first is asked.
+    The caller has seen that, or says by `known` for which segments; the others are marked as not
+    converged. All segments halve together, so that after `steps_for(tolerance)` replies every bracket
+    is narrower than `tolerance` of its segment: the number of model rows is fixed before the first.
     """
     xp = namespace(start, end)
+    at = path.between(start, end)
     low = xp.zeros_like(start[:, 0])
-    high = xp.ones_like(low)
     width, asked = 1.0, 0
     for _ in range(steps_for(tolerance)):
         width /= 2
-        points = path.at(start, end, low + width)
-        reply = yield points
-        asked += points.shape[0]
-        low = xp.where(reply.reached, low, low + width)
-    high = low + width
-    status = xp.full(low.shape, int(Status.CONVERGED), dtype=xp.int8)
-    return Bracket(path.at(start, end, low), path.at(start, end, high), status, asked)
+        middle = low + width
+        reply = yield at(middle)
+        asked += middle.shape[0]
+        low = xp.where(reply.reached, low, middle)
+    converged = xp.ones(low.shape, dtype=xp.bool) if known is None else known
+    return Bracket(at, end, low, low + width, converged, asked)

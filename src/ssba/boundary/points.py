@@ -14,12 +14,11 @@ from ssba.run.arrays import Array, namespace
 class BoundarySet:
     """Points on a model's decision boundary, each a row that reaches the target.
 
-    `inside` and `outside` are the two ends of every bracket, encoded; `points` gives the target-side
-    ends in the user's columns. `next_position` is where the stream of `pairs` pairs goes on.
+    `inside` holds the target-side ends of the brackets, encoded; `points` gives them in the user's
+    columns. `next_position` is where the stream of `pairs` pairs goes on.
     """
 
     inside: Array
-    outside: Array
     decode: Callable[[Array], Any]
     target: str
     seed: int
@@ -94,23 +93,24 @@ def brackets(
 
 
 def _answered(search: Any, ask: Callable[[Array], Reply]) -> Bracket:
-    points = next(search)
+    reply = None
     while True:
         try:
-            points = search.send(ask(points))
+            reply = ask(search.send(reply))
         except StopIteration as end:
             bracket: Bracket = end.value
             return bracket
 
 
 def shares(sides: Sequence[Sides], n: int) -> list[int]:
-    """Divide `n` points among several pairs of sides, as their numbers of pairs have it."""
-    total = sum(one.pairs for one in sides)
-    n = min(n, total)
-    taken, given = 0, []
-    for i, one in enumerate(sides):
-        before = sum(other.pairs for other in sides[:i])
-        upto = min((before + one.pairs) * n // total if total else 0, taken + one.pairs)
-        given.append(upto - taken)
-        taken = upto
+    """Divide `n` points among several pairs of sides, as their numbers of pairs have it.
+
+    Each side is split off from all that follow, so that a larger `n` never takes any back.
+    """
+    left = sum(one.pairs for one in sides)
+    n = min(n, left)
+    given = []
+    for one in sides:
+        given.append(n * one.pairs // left)
+        n, left = n - given[-1], left - one.pairs
     return given

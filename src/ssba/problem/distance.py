@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arguments import mapping, number
 from ssba.errors import ArgumentError, SchemaError
 from ssba.problem.features import Feature, unknown_columns
 from ssba.run.arrays import Array, namespace
@@ -59,9 +60,9 @@ def metric(
     weights: Mapping[str, float] | None = None,
 ) -> Metric:
     """Build the metric of the user's wishes from the encoded background rows `Z`."""
-    if norm not in get_args(Norm):
+    if not isinstance(norm, str) or norm not in get_args(Norm):
         raise ArgumentError(f"distance={norm!r} is not known; choose one of 'l2', 'l1', 'gower'")
-    weight = _per_column(features, weights or {}, "weights")
+    weight = _per_column(features, weights, "weights")
     if isinstance(scale, Mapping):
         scales = _per_column(features, scale, "scale")
     else:
@@ -69,19 +70,21 @@ def metric(
     return Metric(norm, scales, weight, np.array([feature.is_discrete for feature in features], dtype=bool))
 
 
-def _per_column(features: Sequence[Feature], given: Mapping[str, float], who: str) -> NDArray[np.float64]:
+def _per_column(
+    features: Sequence[Feature], wanted: Mapping[str, float] | None, who: str
+) -> NDArray[np.float64]:
     names = [feature.name for feature in features]
+    given = mapping(who, wanted, '{"chol": 2.0}')
     if strangers := [name for name in given if name not in names]:
         raise SchemaError(unknown_columns(strangers, names, who))
-    for name, number in given.items():
-        if not (np.isfinite(number) and number > 0):
-            raise ArgumentError(f"{who}[{name!r}] is {number!r}; it must be a positive number")
+    for name, factor in given.items():
+        number(f"{who}[{name!r}]", factor, "a positive number", low=0, high=1e300)
     return np.array([float(given.get(name, 1.0)) for name in names])
 
 
 def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
     """Return the spread of each column; where the wished one is zero, the next coarser one that is not."""
-    if scale not in get_args(ScaleName):
+    if not isinstance(scale, str) or scale not in get_args(ScaleName):
         raise ArgumentError(
             f"scale={scale!r} is not known; choose 'std', 'mad', 'range', 'none' or a mapping"
         )

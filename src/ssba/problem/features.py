@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ssba.arguments import mapping, number
 from ssba.errors import ArgumentError, SchemaError
+
+_HUGE = 1e300
 
 Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean"]
 
@@ -44,8 +47,8 @@ def numeric(
     >>> numeric(step=0.1, low=0, unit="mm").step
     0.1
     """
-    if step is not None and not (math.isfinite(step) and step > 0):
-        raise ArgumentError(f"numeric(step={step!r}): the step must be a positive number, such as 0.1")
+    if step is not None:
+        step = number("numeric(step=...)", step, "a positive number, such as 0.1", low=0, high=_HUGE)
     return Declaration("numeric", (), *_range("numeric", low, high), step, unit)
 
 
@@ -86,16 +89,23 @@ def boolean() -> Declaration:
 
 
 def _range(who: str, low: float, high: float) -> tuple[float, float]:
-    if math.isnan(low) or math.isnan(high) or low > high:
+    low = number(f"{who}(low=...)", low, "a number")
+    high = number(f"{who}(high=...)", high, "a number")
+    if low > high:
         raise ArgumentError(f"{who}(low={low!r}, high={high!r}): low must not be above high")
-    return float(low), float(high)
+    return low, high
 
 
-def _levels(who: str, levels: Iterable[Any], at_least: int) -> tuple[Any, ...]:
-    levels = tuple(levels)
-    if len(levels) < at_least or len(set(levels)) < len(levels):
-        raise ArgumentError(f"{who}({list(levels)!r}): give at least {at_least} levels, each once")
-    return levels
+def _levels(who: str, levels: Any, at_least: int) -> tuple[Any, ...]:
+    wanted = f"give a list of at least {at_least} levels, text, numbers or booleans, each once"
+    if isinstance(levels, str) or not isinstance(levels, Iterable):
+        raise ArgumentError(f"{who}({levels!r:.80}): {wanted}")
+    listed = tuple(levels)
+    if any(not isinstance(level, str | numbers.Real) or is_missing(level) for level in listed):
+        raise ArgumentError(f"{who}({list(listed)!r:.80}): {wanted}")
+    if len(listed) < at_least or len(set(listed)) < len(listed):
+        raise ArgumentError(f"{who}({list(listed)!r:.80}): {wanted}")
+    return listed
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,8 @@ class Feature:
     """One column of the problem: its kind, its legal values and the range seen in the data.
 
     `levels` are the user's own values in code order. `low` and `high` are declared hard
-    bounds; `data_low` and `data_high` are what the background data shows, in encoded units.
+    bounds; `data_low` and `data_high` are what the background data shows, in encoded units; `storable`
+    is what the column's dtype can hold.
     """
 
     name: str
@@ -115,11 +126,17 @@ class Feature:
     unit: str | None = None
     data_low: float = -math.inf
     data_high: float = math.inf
+    storable: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def is_discrete(self) -> bool:
         """Whether values have no order, so that a change counts 1 whatever it is."""
         return self.kind in ("categorical", "boolean")
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether values are levels rather than numbers."""
+        return self.kind in ("ordinal", "categorical", "boolean")
 
     @property
     def is_constant(self) -> bool:
@@ -134,7 +151,7 @@ class Feature:
         """
         if is_missing(value):
             return math.nan
-        return self._level_code(value) if self.levels else self._number(value)
+        return self._level_code(value) if self.has_levels else self._number(value)
 
     def value(self, code: float) -> Any:
         """Decode one number to the user's value; None for a missing one."""
@@ -147,7 +164,7 @@ class Feature:
     def _level_code(self, value: Any) -> float:
         try:
             return float(self.levels.index(value))
-        except ValueError:
+        except (ValueError, TypeError):
             raise SchemaError(self._unknown_level(value)) from None
 
     def _unknown_level(self, value: Any) -> str:
@@ -163,15 +180,28 @@ class Feature:
                 f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}. "
                 "Convert the cell, or declare the column with ssba.categorical()"
             )
-        number = float(value)
+        number = _as_float(value)
         if math.isinf(number):
-            raise SchemaError(f"column {self.name!r}: {value!r} is infinite; give a finite number")
+            raise SchemaError(f"column {self.name!r}: {value!r:.60} is infinite or too large")
+        low, high = self.storable
+        if not low <= number <= high:
+            raise SchemaError(
+                f"column {self.name!r}: {value!r} is outside {low:g} to {high:g}, which its dtype can hold; "
+                "correct the cell, or give the data in a wider dtype (whole numbers beyond 2**53: as text)"
+            )
         if self.kind == "integer" and number != round(number):
             raise SchemaError(
                 f"column {self.name!r}: {value!r} is not a whole number, but the column is integer; "
                 f"round it, or declare features={{{self.name!r}: ssba.numeric()}}"
             )
         return number
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def is_missing(value: Any) -> bool:
@@ -182,12 +212,18 @@ def is_missing(value: Any) -> bool:
     """
     if value is None:
         return True
-    if isinstance(value, str | bytes):
-        return False
-    try:
+    if isinstance(value, numbers.Number):
         return bool(value != value)
-    except TypeError:  # pandas.NA refuses to be a truth value
-        return type(value).__name__ in ("NAType", "NaTType")
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def whole_if_possible(cell: float) -> int | float:
+    """Return a float as int where it is one, so that levels of a number column read as the user has them.
+
+    >>> whole_if_possible(2.0), whole_if_possible(2.5)
+    (2, 2.5)
+    """
+    return int(cell) if math.isfinite(cell) and cell == int(cell) else cell
 
 
 def unknown_columns(wanted: Iterable[str], known: Sequence[str], where: str) -> str:
@@ -205,7 +241,7 @@ def unknown_columns(wanted: Iterable[str], known: Sequence[str], where: str) -> 
 
 def declared(features: Mapping[str, Declaration] | None, names: Sequence[str]) -> dict[str, Declaration]:
     """Check the user's `features=` mapping: known columns, and declarations only."""
-    given = dict(features or {})
+    given = mapping("features", features, '{"age": ssba.integer()}')
     if strangers := [name for name in given if name not in names]:
         raise SchemaError(unknown_columns(strangers, names, "features"))
     for name, declaration in given.items():

@@ -62,7 +62,7 @@ def _pandas() -> Library:
     return Library(
         series=lambda values, like: pd.Series(list(values), dtype=like.dtype),
         numbers=numbers,
-        take=lambda table, rows: table.array.take(rows),
+        take=lambda table, rows: pd.Series(table.array.take(rows), dtype=table.dtype),
         frame=frame,
         matrix=lambda values, like: pd.DataFrame(values, columns=like.columns),
     )
@@ -88,7 +88,8 @@ def _pyarrow() -> Library:
     import pyarrow as pa
 
     def numbers(values: NDArray[np.float64], like: Any) -> Any:
-        return pa.array(values, mask=np.isnan(values)).cast(like.type)
+        missing = np.isnan(values) if like.null_count or not pa.types.is_floating(like.type) else None
+        return pa.array(values, mask=missing).cast(like.type)
 
     return Library(
         series=lambda values, like: pa.chunked_array([pa.array(list(values), type=like.type)]),
@@ -106,7 +107,7 @@ def array_writer(data: NDArray[Any], features: Sequence[Feature]) -> Writer:
     tables = {
         position: np.array(feature.levels, dtype=np.float64)
         for position, feature in enumerate(features)
-        if feature.levels
+        if feature.has_levels
     }
 
     def write(Z: NDArray[np.float64]) -> NDArray[Any]:
@@ -137,7 +138,7 @@ def frame_writer(native: Any, features: Sequence[Feature]) -> Writer:
 
 def _shared_float_dtype(columns: Sequence[Any], features: Sequence[Feature]) -> Any:
     """Return the dtype if all columns are plain floats of one width without missing cells, else None."""
-    if any(feature.levels for feature in features):
+    if any(feature.has_levels for feature in features):
         return None
     series = [nw.from_native(column, series_only=True) for column in columns]
     if any(one.null_count() for one in series):
@@ -154,7 +155,7 @@ def _is_numpy_like(column: Any) -> bool:
 
 
 def _column_writer(library: Library, feature: Feature, column: Any) -> ColumnWriter:
-    if not feature.levels:
+    if not feature.has_levels:
         return lambda values: library.numbers(values, column)
     table = _level_table(library, feature, column)
     missing = len(feature.levels)
@@ -169,12 +170,20 @@ def _column_writer(library: Library, feature: Feature, column: Any) -> ColumnWri
 def _level_table(library: Library, feature: Feature, column: Any) -> Any:
     """Return a native series of the levels and, last, a missing cell where the dtype can hold one."""
     wanted = [*feature.levels, None] if can_hold_missing(column) else list(feature.levels)
+    categories = getattr(getattr(column, "dtype", None), "categories", None)
+    if categories is not None:
+        known = list(categories)
+        _refuse_unwritable(feature, [level if level in known else None for level in feature.levels])
     table = library.series(wanted, column)
     written = nw.from_native(table, series_only=True).to_list()
+    _refuse_unwritable(feature, written)
+    return table
+
+
+def _refuse_unwritable(feature: Feature, written: Sequence[Any]) -> None:
     for level, cell in zip(feature.levels, written, strict=False):
         if cell != level:
             raise SchemaError(
                 f"column {feature.name!r}: level {level!r} cannot be written in its dtype; "
                 "add it to the column's categories, or declare only levels that the data holds"
             )
-    return table

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from ssba.errors import SchemaError
 
+_EXACT = 2.0**53 - 1
+
 Family = Literal["boolean", "integer", "float", "text", "other"]
 
 
@@ -25,6 +27,7 @@ class RawColumn:
     order: tuple[Any, ...] = ()
     nullable: bool = True
     single: bool = False
+    storable: tuple[float, float] = (-np.inf, np.inf)
 
 
 def is_frame(data: Any) -> bool:
@@ -86,6 +89,8 @@ def can_hold_missing(column: Any) -> bool:
 def _read_series(name: str, native: Any) -> RawColumn:
     series = nw.from_native(native, series_only=True)
     family = _family(series.dtype)
+    if str(series.dtype) == "Float16":
+        raise SchemaError(f"column {name!r} has dtype float16, which is too coarse; convert it to float32")
     numbers = family in ("integer", "float")
     return RawColumn(
         name=name,
@@ -95,11 +100,22 @@ def _read_series(name: str, native: Any) -> RawColumn:
         order=_order(native),
         nullable=can_hold_missing(native),
         single=series.dtype == nw.Float32,
+        storable=_storable(str(series.dtype).lower()),
     )
 
 
 def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
     return np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _storable(dtype: str) -> tuple[float, float]:
+    """Return what a dtype holds and a double keeps exactly: whole numbers up to 2**53."""
+    if dtype.startswith(("int", "uint")):
+        limits = np.iinfo(dtype)
+        return max(float(limits.min), -_EXACT), min(float(limits.max), _EXACT)
+    if dtype == "float32":
+        return float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
+    return -np.inf, np.inf
 
 
 def _family(dtype: Any) -> Family:
@@ -119,7 +135,7 @@ def _order(native: Any) -> tuple[Any, ...]:
 
 
 def _read_array(data: Any) -> list[RawColumn]:
-    if not isinstance(data, np.ndarray):
+    if not isinstance(data, np.ndarray) or isinstance(data, np.matrix | np.ma.MaskedArray):
         raise SchemaError(
             f"rows came as {type(data).__name__}; give a pandas, polars or pyarrow frame or a 2-D array"
         )
@@ -128,7 +144,7 @@ def _read_array(data: Any) -> list[RawColumn]:
             f"rows have shape {data.shape}; they must be 2-D, rows by columns "
             "(a single column: data.reshape(-1, 1))"
         )
-    if data.dtype.kind not in "fiub":
+    if data.dtype.kind not in "fiub" or data.dtype == np.float16:
         raise SchemaError(
             f"rows are an array of dtype {data.dtype}; give numbers, or a frame for mixed columns"
         )
@@ -141,6 +157,7 @@ def _read_array(data: Any) -> list[RawColumn]:
             dtype=str(data.dtype),
             nullable=family == "float",
             single=data.dtype == np.float32,
+            storable=_storable(str(data.dtype)),
         )
         for position in range(data.shape[1])
     ]

@@ -36,29 +36,38 @@ class Grid:
         if self.trivial:
             return Z
         xp = namespace(Z)
-        return self._on_grid(Z, xp.round)
+        return self._value(xp.round(self._count(Z)), Z)
 
     def floor(self, Z: Array) -> Array:
-        """Round every cell down to a legal value at or below it."""
+        """Round every cell down to the largest legal value that is not above it."""
         if self.trivial:
             return Z
         xp = namespace(Z)
-        snapped = self._on_grid(Z, xp.floor)
-        below = _nextafter_single(snapped, -math.inf)
-        return xp.where(self.single & (snapped > Z), below, snapped)
+        # The division may round to either side of a whole count: look one below and one above.
+        count = xp.floor(self._count(Z)) + 1
+        below = self._value(count, Z)
+        for _ in range(3):
+            count = xp.where(self.stepped & (below > Z), count - 1, count)
+            below = self._value(count, Z)
+        lower = xp.where(self.single, _nextafter_single(below, -math.inf), below)
+        return xp.where(below > Z, lower, below)
 
     def ceil(self, Z: Array) -> Array:
-        """Round every cell up to a legal value at or above it."""
-        return -self.floor(-Z)
+        """Round every cell up to the smallest legal value that is not below it."""
+        return -self.floor(-Z) + 0.0
 
-    def _on_grid(self, Z: Array, rounding: Array) -> Array:
+    def storable(self, Z: Array) -> Array:
+        """Round cells of 32-bit columns to what these can hold, and leave the others alone."""
         xp = namespace(Z)
-        count = rounding(Z * self.denominator / self.numerator)
-        # A value that is already legal must not fall to its neighbour by the rounding of the division.
-        nearest = xp.round(Z * self.denominator / self.numerator)
-        count = xp.where(nearest * self.numerator / self.denominator == Z, nearest, count)
-        stepped = xp.where(self.stepped, count * self.numerator / self.denominator, Z)
-        return xp.where(self.single, _as_single(stepped), stepped)
+        return xp.where(self.single, _as_single(Z), Z)
+
+    def _count(self, Z: Array) -> Array:
+        return Z * self.denominator / self.numerator
+
+    def _value(self, count: Array, Z: Array) -> Array:
+        """Return that many steps, where there are steps; adding zero turns -0.0 to 0.0."""
+        xp = namespace(Z)
+        return self.storable(xp.where(self.stepped, count * self.numerator / self.denominator + 0.0, Z))
 
 
 def grid(features: Sequence[Feature], single: Sequence[bool]) -> Grid:
@@ -75,10 +84,8 @@ def grid(features: Sequence[Feature], single: Sequence[bool]) -> Grid:
 
 
 def _fraction(feature: Feature) -> Fraction | None:
-    if feature.levels or feature.kind == "integer":
-        return Fraction(1)
     if feature.step is None:
-        return None
+        return None if feature.kind == "numeric" else Fraction(1)
     exact = Fraction(repr(float(feature.step)))
     return (
         exact if exact.denominator <= _LARGEST_DENOMINATOR else exact.limit_denominator(_LARGEST_DENOMINATOR)

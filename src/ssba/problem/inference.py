@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssba.errors import SchemaError
-from ssba.problem.features import Declaration, Feature, Kind, is_missing
+from ssba.problem.features import Declaration, Feature, Kind, is_missing, whole_if_possible
 from ssba.problem.frames import RawColumn, distinct
 
 _KINDS: dict[str, Kind] = {
@@ -21,6 +21,8 @@ _KINDS: dict[str, Kind] = {
 def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature:
     """Return the feature of a column: as declared, else as its dtype says."""
     declaration = declaration or _by_dtype(column)
+    if declaration.kind == "numeric" and column.family == "integer":
+        declaration = replace(declaration, kind="integer", step=_whole_step(column, declaration))
     feature = Feature(
         name=column.name,
         kind=declaration.kind,
@@ -28,6 +30,7 @@ def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature
         high=declaration.high,
         step=declaration.step,
         unit=declaration.unit,
+        storable=column.storable if declaration.kind in ("numeric", "integer") else (-np.inf, np.inf),
     )
     if declaration.kind in ("numeric", "integer"):
         return _with_range(feature, _numbers(column, declaration.kind))
@@ -48,6 +51,16 @@ def _by_dtype(column: RawColumn) -> Declaration:
     return Declaration(_KINDS[column.family], step=1.0 if column.family == "integer" else None)
 
 
+def _whole_step(column: RawColumn, declaration: Declaration) -> float:
+    """Return the step of a column whose dtype holds whole numbers only."""
+    if declaration.step is None or declaration.step == round(declaration.step):
+        return declaration.step or 1.0
+    raise SchemaError(
+        f"column {column.name!r} has dtype {column.dtype}, which cannot hold steps of {declaration.step:g}; "
+        "give the data as floats, or declare ssba.integer()"
+    )
+
+
 def _numbers(column: RawColumn, kind: str) -> Any:
     if not isinstance(column.cells, np.ndarray):
         example = next(iter(_present(column)), None)
@@ -62,15 +75,14 @@ def _present(column: RawColumn) -> list[Any]:
     """Return the distinct cells that are not missing; whole numbers as int."""
     if isinstance(column.cells, np.ndarray):
         unique = np.unique(column.cells[~np.isnan(column.cells)]).tolist()
-        return [int(cell) if cell == int(cell) else cell for cell in unique]
-    cells = [cell for cell in set(column.cells) if not is_missing(cell)]
-    if strange := next(
-        (cell for cell in cells if not isinstance(cell, str | bool | np.bool_ | int | float)), None
-    ):
-        raise SchemaError(
-            f"column {column.name!r} holds {strange!r} ({type(strange).__name__}); "
-            "ssba reads numbers, text, booleans and categories: convert the column"
-        )
+        return [whole_if_possible(cell) for cell in unique]
+    cells = [cell for cell in column.cells if not is_missing(cell)]
+    for cell in cells:
+        if not isinstance(cell, str | bool | np.bool_ | int | float):
+            raise SchemaError(
+                f"column {column.name!r} holds {cell!r:.60} ({type(cell).__name__}); "
+                "ssba reads numbers, text, booleans and categories: convert the column"
+            )
     return distinct(cells)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.problem.region import Region
+from ssba.problem.region import Region, Rows
 
 Vector = NDArray[np.float64]
 
@@ -18,11 +18,17 @@ def place(region: Region) -> Region | None:
     region = replace(region, center=center)
     if region.contains(region.x[None, :])[0]:
         return replace(region, start=region.x)
-    start, fine = region.pull_in(region.x[None, :])
-    if fine[0]:
-        return replace(region, start=start[0])
-    nearest = _nearest_on_grid(region)
-    return None if nearest is None else replace(region, start=nearest)
+    near, fine = region.pull_in(region.x[None, :])
+    exact = _nearest_on_grid(region)
+    starts = [row for row in (near[0] if fine[0] else None, exact) if row is not None]
+    if not starts:
+        return None
+    return replace(region, start=min(starts, key=lambda row: _gap(region, row)))
+
+
+def _gap(region: Region, row: Vector) -> float:
+    gaps = np.nan_to_num((row - region.x) / region.scale)
+    return float(gaps @ gaps)
 
 
 def _movable(region: Region) -> NDArray[np.int64]:
@@ -30,58 +36,81 @@ def _movable(region: Region) -> NDArray[np.int64]:
 
 
 def _center(region: Region) -> Vector | None:
-    """Return the point with the most room to every linear row (a linear program), or None."""
+    """Return the point with the most room to every linear row and bound (a linear program), or None."""
     from scipy.optimize import linprog
 
     rows = region.rows
     assert rows is not None
     free = _movable(region)
-    norm = np.sqrt(((rows.A * region.scale)[:, free] ** 2).sum(axis=1))
-    bounds = [*zip(region.lower[free], region.upper[free], strict=True), (0.0, 1.0)]
+    room = np.where(rows.thin, 0.0, np.sqrt(((rows.A * region.scale)[:, free] ** 2).sum(axis=1)))
+    lower, upper = region.lower[free], region.upper[free]
+    width = np.where(lower < upper, region.scale[free], 0.0)
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    eye = np.eye(len(free))
     solved = linprog(
         c=np.r_[np.zeros(len(free)), -1.0],
-        A_ub=np.c_[rows.A[:, free], norm],
-        b_ub=rows.b,
-        bounds=bounds,
+        A_ub=np.block(
+            [
+                [rows.A[:, free], room[:, None]],
+                [-eye[low], width[low][:, None]],
+                [eye[high], width[high][:, None]],
+            ]
+        ),
+        b_ub=np.r_[rows.b, -lower[low], upper[high]],
+        bounds=[(None, None)] * len(free) + [(0.0, 1.0)],
     )
     if solved.x is None:
         return None
     center: Vector = region.x.copy()
-    center[free] = np.clip(solved.x[:-1], region.lower[free], region.upper[free])
+    center[free] = solved.x[:-1]
+    center[free] += _to_equalities(rows, center, free)
+    center[free] = np.clip(center[free], lower, upper)
     return center
+
+
+def _to_equalities(rows: Rows, center: Vector, free: NDArray[np.int64]) -> Vector:
+    """Return the smallest step onto the equalities, which the solver meets to its own tolerance only."""
+    if not rows.thin.any():
+        return np.zeros(len(free))
+    A = rows.A[rows.thin][:, free]
+    return np.asarray(np.linalg.lstsq(A, rows.aim[rows.thin] - A @ center[free], rcond=None)[0])
 
 
 def _nearest_on_grid(region: Region) -> Vector | None:
     """Return the legal feasible row nearest to the query in scaled L1 (a mixed-integer program)."""
+    assert region.rows is not None
+    # The solver may be off by its tolerance: first stay clear of the rows by that much, where there is room.
+    for clear in (1e-6 * (1 + np.abs(region.rows.b)), 0.0):
+        row = _solved(region, region.rows, region.rows.b - clear)
+        if row is not None and region.contains(row[None, :])[0]:
+            return row
+    return None
+
+
+def _solved(region: Region, rows: Rows, b: Vector) -> Vector | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    rows, free = region.rows, _movable(region)
-    assert rows is not None
+    free = _movable(region)
     n = len(free)
     stepped = region.grid.stepped[free]
     step = np.where(stepped, region.grid.numerator[free] / region.grid.denominator[free], 1.0)
     home = np.where(np.isnan(region.x[free]), region.center[free], region.x[free])
-    cost = np.r_[np.zeros(n), 1 / region.scale[free]]
     gap = LinearConstraint(
         np.block([[np.diag(step), -np.eye(n)], [-np.diag(step), -np.eye(n)]]), ub=np.r_[home, -home]
     )
-    lines = LinearConstraint(
-        np.c_[rows.A[:, free] * step, np.zeros((len(rows.b), n))], ub=rows.b - rows.slack
-    )
+    lines = LinearConstraint(np.c_[rows.A[:, free] * step, np.zeros((len(b), n))], ub=b)
+    lower, upper = region.lower[free] / step, region.upper[free] / step
     solved = milp(
-        cost,
+        np.r_[np.zeros(n), 1 / region.scale[free]],
         integrality=np.r_[stepped.astype(int), np.zeros(n)],
-        bounds=Bounds(
-            np.r_[region.lower[free] / step, np.zeros(n)],
-            np.r_[region.upper[free] / step, np.full(n, np.inf)],
-        ),
+        bounds=Bounds(np.r_[lower, np.zeros(n)], np.r_[upper, np.full(n, np.inf)]),
         constraints=[gap, lines],
     )
     if solved.x is None:
         return None
-    row = region.snap(region.project(region.x[None, :]))[0]
-    row[free] = region.grid.snap(_scatter(region.x, free, solved.x[:n] * step))[free]
-    return np.asarray(row) if region.contains(row[None, :])[0] else None
+    row: Vector = region.snap(region.project(region.x[None, :]))[0]
+    row[free] = region.snap(_scatter(region.x, free, solved.x[:n] * step)[None, :])[0, free]
+    return row
 
 
 def _scatter(x: Vector, free: NDArray[np.int64], values: Vector) -> Vector:

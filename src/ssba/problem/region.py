@@ -12,24 +12,34 @@ from ssba.problem.grid import Grid
 from ssba.run.arrays import Array, namespace
 
 # Dykstra's method converges linearly; what is left after these rounds is mended by `_shrink`.
-_DYKSTRA_ROUNDS = 25
+_ROUNDS = 100
+_SETTLED = 1e-8
 
 
 @dataclass(frozen=True)
 class Rows:
     """Linear rows ``A z <= b`` over the columns that may move.
 
-    `slack` keeps rows of real numbers a few rounding errors inside, so that the exact check of
-    the finished row, which may add in another order, agrees. It is zero where sums are exact.
+    Projections go for ``A z <= aim``: a few rounding errors inside `b` for sums of real numbers, so that
+    the exact check of the finished row, which may add in another order, agrees; the middle of
+    the two sides of an equality, which are marked `thin`.
     """
 
     A: Array
     b: Array
-    slack: Array
+    aim: Array
+    thin: Array
 
     def violation(self, Z: Array) -> Array:
-        """Return by how much each row of `Z` breaks each linear row (negative: not at all)."""
-        return Z @ self.A.T - self.b
+        """Return by how much each row of `Z` breaks each linear row; zero or less: not at all.
+
+        A linear row asks nothing of a row in which one of its cells is missing.
+        """
+        xp = namespace(Z)
+        missing = xp.isnan(Z)
+        over = xp.where(missing, xp.zeros_like(Z), Z) @ self.A.T - self.b
+        involved = xp.astype(self.A != 0, Z.dtype)
+        return xp.where(xp.astype(missing, Z.dtype) @ involved.T > 0, -xp.ones_like(over), over)
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ class Region:
         Z = xp.where(self.held, self.x, Z)
         if self.rows is None:
             return self._clip(Z)
-        return self._shrink(self._dykstra(Z, self.rows), self.rows)
+        return self._shrink(self._nearest(Z, self.rows), self.rows)
 
     def snap(self, Z: Array) -> Array:
         """Round to legal values inside the bounds; the query's own cell counts as legal where feasible."""
@@ -91,7 +101,7 @@ class Region:
         fine = xp.where(self.held, same, boxed & self._is_allowed(Z) | (same & xp.isnan(Z)))
         feasible = xp.all(fine, axis=-1)
         if self.rows is not None:
-            feasible = feasible & xp.all(self.rows.violation(self._finite(Z)) <= 0, axis=-1)
+            feasible = feasible & xp.all(self.rows.violation(Z) <= 0, axis=-1)
         return feasible
 
     @property
@@ -126,36 +136,37 @@ class Region:
         xp = namespace(Z)
         return xp.where(self.discrete & ~self._is_allowed(Z), self.fallback, Z)
 
-    def _dykstra(self, Z: Array, rows: Rows) -> Array:
+    def _nearest(self, Z: Array, rows: Rows) -> Array:
         """Project on box and half-spaces in turn (Dykstra 1983), in the metric of `scale`."""
         xp = namespace(Z)
-        missing = xp.isnan(Z)
-        point = self._finite(Z)
         moves = xp.where(self.held | self.discrete, xp.zeros_like(self.scale), self.scale**2) * rows.A
-        length = xp.sum(moves * rows.A, axis=1)
+        lengths = xp.sum(moves * rows.A, axis=1)
+        point = self._finite(Z)
         pulls = [xp.zeros_like(point[:, 0]) for _ in range(rows.A.shape[0])]
-        box_pull = xp.zeros_like(point)
-        for _ in range(_DYKSTRA_ROUNDS):
-            for i in range(rows.A.shape[0]):
-                over = (point @ rows.A[i, :] - rows.b[i]) / length[i] + pulls[i]
-                pull = xp.clip(over, 0, None)
-                point = point - (pull - pulls[i])[:, None] * moves[i, :]
-                pulls[i] = pull
-            clipped = self._clip(point + box_pull)
-            box_pull = point + box_pull - clipped
-            point = clipped
-        return xp.where(missing, xp.asarray(float("nan")), point)
+        pushed = xp.zeros_like(point)
+        for _ in range(_ROUNDS):
+            before = point
+            for i, pull in enumerate(pulls):
+                over = (point @ rows.A[i, :] - rows.aim[i]) / lengths[i] + pull
+                pulls[i] = xp.clip(over, 0, None)
+                point = point - (pulls[i] - pull)[:, None] * moves[i, :]
+            clipped = self._finite(self._clip(point + pushed))
+            pushed, point = point + pushed - clipped, clipped
+            if bool(xp.all(xp.abs(point - before) <= _SETTLED * self.scale)):
+                break
+        return xp.where(xp.isnan(Z), Z, point)
 
     def _shrink(self, Z: Array, rows: Rows) -> Array:
         """Pull rows straight toward `center` until they meet every linear row."""
         xp = namespace(Z)
         center = self._finite(self.center)
         gain = (self._finite(Z) - center) @ rows.A.T
-        room = xp.clip(rows.b - rows.slack - rows.A @ center, 0, None)
+        room = xp.clip(rows.aim - rows.A @ center, 0, None)
         share = xp.where(gain > room, room / xp.where(gain > 0, gain, xp.ones_like(gain)), xp.ones_like(gain))
-        share = xp.min(share, axis=1)[:, None]
+        # Both ends of the way meet an equality, and so does all that lies between.
+        share = xp.min(xp.where(rows.thin, xp.ones_like(share), share), axis=1)[:, None]
         moved = self.center + share * (Z - self.center)
-        fixed = self.held | self.discrete | xp.isnan(moved)
+        fixed = self.held | self.discrete | xp.isnan(moved) | xp.all(rows.A == 0, axis=0)
         return xp.where((share < 1) & ~fixed, moved, Z)
 
     def _mend(self, snapped: Array, inside: Array) -> Array:
@@ -163,7 +174,7 @@ class Region:
         xp = namespace(snapped)
         if self.rows is None or self.grid.trivial:
             return snapped
-        broken = xp.astype(self.rows.violation(self._finite(snapped)) > 0, snapped.dtype)
+        broken = xp.astype(self.rows.violation(snapped) > 0, snapped.dtype)
         push = broken @ self.rows.A
         mended = xp.where(push > 0, self.grid.floor(inside), self.grid.ceil(inside))
         return xp.where((push != 0) & ~self.held, self._clip(mended), snapped)

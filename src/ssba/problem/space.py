@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from ssba.errors import SchemaError
 from ssba.problem import frames
-from ssba.problem.features import Declaration, Feature, declared, is_missing, unknown_columns
+from ssba.problem.features import (
+    Declaration,
+    Feature,
+    declared,
+    is_missing,
+    unknown_columns,
+    whole_if_possible,
+)
 from ssba.problem.frame_writers import Writer, array_writer, frame_writer
 from ssba.problem.frames import RawColumn
 from ssba.problem.grid import Grid, grid
@@ -68,17 +75,15 @@ class Space:
         if frames.is_frame(rows):
             self._check_columns(list(by_name), "the rows")
         ordered = [by_name[name] for name in self.names] if frames.is_frame(rows) else columns
-        return np.stack(
-            [encode_column(*pair) for pair in zip(self.features, ordered, self.nullable, strict=True)], axis=1
-        )
+        triples = zip(self.features, ordered, self.nullable, strict=True)
+        encoded = [encode_column(*triple) for triple in triples]
+        return np.asarray(self.grid.storable(np.stack(encoded, axis=1)))
 
     def encode_row(self, row: Any) -> Matrix:
         """Encode one query: a mapping, a Series, a one-row frame or a 1-D array."""
         cells = self._cells(row)
-        return np.array(
-            [_code(*triple) for triple in zip(self.features, cells, self.nullable, strict=True)],
-            dtype=np.float64,
-        )
+        codes = [_code(*triple) for triple in zip(self.features, cells, self.nullable, strict=True)]
+        return np.asarray(self.grid.storable(np.array(codes, dtype=np.float64)))
 
     def row_values(self, z: Matrix) -> dict[str, Any]:
         """Return one encoded row as the user's values, None for missing cells."""
@@ -98,14 +103,15 @@ class Space:
         return self._array_cells(row)
 
     def _array_cells(self, row: Any) -> list[Any]:
-        cells = np.asarray(row) if isinstance(row, np.ndarray | list | tuple) else np.empty(0)
-        if cells.size != len(self.features) or cells.ndim > 2:
+        if isinstance(row, np.ndarray) and row.ndim == 2 and len(row) == 1:
+            row = row[0]
+        cells = row.tolist() if isinstance(row, np.ndarray) and row.ndim == 1 else row
+        if not isinstance(cells, list | tuple) or len(cells) != len(self.features):
             raise SchemaError(
                 f"the query {row!r:.80} does not fit: give a dict, a Series, a one-row frame or a 1-D array "
                 f"with the {len(self.features)} columns {', '.join(self.names)}"
             )
-        values: list[Any] = cells.reshape(-1).tolist()
-        return values
+        return list(cells)
 
     def _check_columns(self, given: Sequence[str], who: str) -> None:
         told = [f"column {name!r} is missing" for name in self.names if name not in given]
@@ -117,15 +123,19 @@ class Space:
 
 def encode_column(feature: Feature, column: RawColumn, nullable: bool) -> Matrix:
     """Encode one raw column; numbers in one go, anything else through a table of its distinct cells."""
-    if isinstance(column.cells, np.ndarray) and not feature.levels:
+    if isinstance(column.cells, np.ndarray) and not feature.has_levels:
         return _checked_numbers(feature, column.cells, nullable)
     cells = column.cells.tolist() if isinstance(column.cells, np.ndarray) else column.cells
     if isinstance(column.cells, np.ndarray):
-        cells = [int(cell) if cell == cell and cell == int(cell) else cell for cell in cells]
+        cells = [whole_if_possible(cell) for cell in cells]
     codes: dict[Any, float] = {}
-    for cell in set(cells):
-        codes[cell] = _code(feature, cell, nullable)
-    return np.array([codes[cell] for cell in cells], dtype=np.float64)
+    encoded = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        key = cell if isinstance(cell, str | bool | int) else (type(cell), repr(cell))
+        if key not in codes:
+            codes[key] = _code(feature, cell, nullable)
+        encoded[row] = codes[key]
+    return encoded
 
 
 def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool) -> Matrix:
@@ -134,6 +144,8 @@ def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool) -> Matri
         bad |= np.isnan(numbers)
     if feature.kind == "integer":
         bad |= np.isfinite(numbers) & (numbers != np.round(numbers))
+    low, high = feature.storable
+    bad |= (numbers < low) | (numbers > high)
     if bad.any():
         row = int(np.argmax(bad))
         try:

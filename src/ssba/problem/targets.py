@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf, isnan
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, assert_never, final
 
 import numpy as np
@@ -243,7 +243,7 @@ def _index(classes: tuple[Any, ...] | None, label: Any) -> int:
 
 
 def _check_label(label: Any, classes: tuple[Any, ...], name: str) -> None:
-    if np.ndim(label) == 0 and label in classes:
+    if isinstance(label, str | bytes | Number | np.generic) and label in classes:
         return
     hint = _did_you_mean(label, classes)
     raise TargetError(f"target {label!r} is not a class of {name}; its classes: {_listed(classes)}{hint}")

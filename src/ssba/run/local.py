@@ -21,10 +21,8 @@ def drive(
     waiting = iter(range(len(searches)))
     open_questions: dict[int, Question] = {}
     while True:
-        for number in waiting:
+        while len(open_questions) < side_by_side and (number := next(waiting, None)) is not None:
             _advance(searches, number, None, open_questions, done)
-            if len(open_questions) >= side_by_side:
-                break
         if not open_questions:
             return
         asked = list(open_questions.items())

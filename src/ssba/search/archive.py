@@ -60,6 +60,11 @@ class Archive:
             self.miss, self.miss_margin = Z[best, :], float(margin[best])
 
     @property
+    def has_found(self) -> bool:
+        """Whether any feasible row asked about reached the target."""
+        return self.found is not None
+
+    @property
     def best_distance(self) -> float:
         """Distance of the nearest row that reached the target; infinite while there is none."""
         return float(self.distances[0]) if self.found is not None else np.inf
@@ -68,41 +73,54 @@ class Archive:
         """Return the nearest different rows that reached the target."""
         if self.found is None:
             return self.region.x[None, :][:0]
-        rows = to_numpy(self.found)
-        chosen: list[int] = []
-        gaps = to_numpy(self.distances)
-        for i in range(len(rows)):
-            if not chosen or gaps[i] > gaps[chosen[-1]] * (1 + 1e-9) or (rows[i] != rows[chosen[-1]]).any():
-                chosen.append(i)
+        chosen: dict[bytes, int] = {}
+        for i, row in enumerate(to_numpy(self.found)):
+            chosen.setdefault(row_key(row), i)
             if len(chosen) == count:
                 break
-        return self.found[np.asarray(chosen), :]
+        return self.found[np.asarray(list(chosen.values())), :]
+
+
+def row_key(row: Array) -> bytes:
+    """Return a key that equal rows share: missing cells are equal, and so are 0.0 and -0.0."""
+    key: bytes = np.ascontiguousarray(row + 0.0).tobytes()
+    return key
 
 
 def recorded(
     search: Asking[Answer], archive: Archive, rows: float, is_over: Callable[[], bool]
-) -> Asking[None]:
+) -> Asking[Answer | None]:
     """Run a search within a number of model rows and record all it asks; no row is asked about twice."""
     try:
         Z = next(search)
-        while archive.rows_asked < rows and not is_over():
+        while not is_over():
+            left = int(min(rows - archive.rows_asked, Z.shape[0]))
+            if left < Z.shape[0]:
+                # The last rows that the budget allows may still hold the best answer.
+                last = Z[: max(left, 0), :]
+                archive.record(last, (yield from _asked_once(last, archive)))
+                break
             reply = yield from _asked_once(Z, archive)
             archive.record(Z, reply)
             Z = search.send(reply)
         archive.stopped = True
-    except StopIteration:
-        return
+        return None
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
     finally:
         search.close()
 
 
 def _asked_once(Z: Array, archive: Archive) -> Asking[Reply]:
     """Ask only about rows not asked before; worth its while where rows repeat, that is on a grid."""
-    if archive.region.grid.trivial or not Z.shape[0]:
+    if not Z.shape[0]:
+        return Reply(np.zeros(0, dtype=bool), None)
+    if archive.region.grid.trivial:
         archive.rows_asked += Z.shape[0]
         return (yield Z)
     memory = archive.memory
-    keys = [row.tobytes() for row in np.ascontiguousarray(to_numpy(Z))]
+    keys = [row_key(row) for row in to_numpy(Z)]
     fresh = {key: i for i, key in enumerate(keys) if key not in memory}
     if fresh:
         asked = Z[np.asarray(list(fresh.values())), :]

@@ -1,12 +1,16 @@
 """The bounded move (paper, section 3.1): the feasible row nearest to the boundary."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.boundary.bisection import Asking
 from ssba.problem.distance import Metric
 from ssba.problem.region import Region
+from ssba.search.archive import Archive, recorded
+from ssba.search.refine import Effort, last_resort, nearest_search
 
 Matrix = NDArray[np.float64]
 
@@ -32,3 +36,64 @@ def approach(region: Region, metric: Metric, boundary: Matrix, most: int = 64) -
     distances = metric.distance(rows, filled)
     order = np.argsort(distances, kind="stable")[:most]
     return Approach(rows[order], filled[order], distances[order])
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a bounded move needs beside its region: rows without constraints, starts, and a budget."""
+
+    unconstrained: Callable[[Matrix], Region]
+    pool: Matrix
+    seed: int
+    rows: float
+    is_over: Callable[[], bool]
+
+
+# Alternating projections between region and boundary settle quickly; each round searches once.
+_ROUNDS = 4
+_ROWS_A_ROUND = 800
+
+
+def bounded_search(archive: Archive, known: Approach, around: Surroundings) -> Asking[Approach]:
+    """Find the feasible row nearest to the boundary.
+
+    First the feasible rows nearest to known boundary points are asked about: one may reach the target
+    after all. Otherwise both the best of them and the feasible row with the best score are brought
+    nearer to the boundary; where they end equally near, the better score wins.
+    """
+    yield from last_resort(archive, known.rows, around.seed, Effort())
+    best = yield from _nearer(archive, known, around)
+    if archive.miss is not None and not archive.has_found and len(known.rows):
+        row = archive.miss[None, :]
+        far = archive.metric.distance(row, known.points[:1])
+        scored = yield from _nearer(archive, Approach(row, known.points[:1], far), around)
+        if scored.distances[0] <= best.distances[0] * (1 + 1e-9):
+            best = scored
+    return best
+
+
+def _nearer(archive: Archive, best: Approach, around: Surroundings) -> Asking[Approach]:
+    """Find the boundary point nearest to the row, the feasible row nearest to that point, and so on."""
+    for _ in range(_ROUNDS):
+        if archive.has_found or not len(best.rows) or archive.rows_asked >= around.rows:
+            break
+        point = yield from _boundary_near(archive, best, around)
+        if point is None:
+            break
+        nearer = approach(archive.region, archive.metric, point)
+        far = archive.metric.distance(best.rows[:1], point)
+        best = best if far[0] >= best.distances[0] else Approach(best.rows[:1], point, far)
+        if not len(nearer.rows) or nearer.distances[0] >= best.distances[0] * (1 - 1e-3):
+            break
+        yield from last_resort(archive, nearer.rows, around.seed, Effort())
+        best = nearer
+    return best
+
+
+def _boundary_near(archive: Archive, best: Approach, around: Surroundings) -> Asking[Matrix | None]:
+    """Return the boundary point nearest to the best row, whatever the constraints, as an array of one row."""
+    free = Archive(around.unconstrained(best.rows[0]), archive.metric)
+    pool = np.concatenate([best.points[:1], around.pool])
+    rows = min(_ROWS_A_ROUND, around.rows - archive.rows_asked)
+    yield from recorded(nearest_search(free, pool, around.seed, Effort()), free, rows, around.is_over)
+    return np.asarray(free.nearest(1)) if free.has_found else None

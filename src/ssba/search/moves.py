@@ -12,7 +12,9 @@ Vector = NDArray[np.float64]
 
 def path_of(region: Region) -> Path:
     """Return how segments inside the region are walked."""
-    plain = region.grid.trivial and not region.discrete.any() and not np.isnan(region.start).any()
+    # A blend turns the query's -0.0 into 0.0; only the careful walk gives held cells back bit by bit.
+    odd = np.isnan(region.start) | (np.signbit(region.x) & (region.x == 0))
+    plain = region.grid.trivial and not (region.discrete | odd).any()
     return Path(region.discrete, region.snap, plain and region.rows is None)
 
 
@@ -142,8 +144,9 @@ def _take_back(region: Region, rows: Matrix, columns: NDArray[np.int64]) -> Aski
     partly = ~hit & ~region.discrete[columns] & ~np.isnan(back[np.arange(len(here)), columns])
     if partly.any():
         bracket = yield from bisect(back[partly], rows[here[partly]], path_of(region), tolerance=0.1)
-        fine = region.contains(bracket.inside)
-        rows[here[partly][fine]] = bracket.inside[fine]
+        inside = bracket.inside
+        fine = region.contains(inside)
+        rows[here[partly][fine]] = inside[fine]
 
 
 def _differ(a: Vector, b: Vector) -> NDArray[np.bool_]:

@@ -4,10 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.problem.distance import Metric
+from ssba.search.archive import row_key
 
 Matrix = NDArray[np.float64]
 
-# Answers are different if they change other columns, or lie this share of the best distance apart.
+# Answers differ if each changes a column that the other leaves, or they lie this share of the best
+# distance apart.
 _APART = 0.25
 
 
@@ -17,19 +19,30 @@ def pick_order(rows: Matrix, x: NDArray[np.float64], metric: Metric, k: int, spa
     Spares stand in where a final check refuses one of the first.
     """
     distances = metric.distance(rows, x)
-    order = np.argsort(distances, kind="stable")
+    order = _without_repeats(rows, np.argsort(distances, kind="stable"))
     chosen: list[int] = []
-    for i in order.tolist():
+    for i in order:
         if len(chosen) == k:
             break
         if all(_different(rows, x, metric, i, j, float(distances[order[0]])) for j in chosen):
             chosen.append(i)
-    rest = [i for i in order[: spare + k].tolist() if i not in chosen]
-    return chosen + rest
+    return chosen + [i for i in order if i not in chosen][:spare]
+
+
+def _without_repeats(rows: Matrix, order: NDArray[np.int64]) -> list[int]:
+    seen: set[bytes] = set()
+    kept = []
+    for i in order.tolist():
+        key = row_key(rows[i])
+        if key not in seen:
+            seen.add(key)
+            kept.append(i)
+    return kept
 
 
 def _different(rows: Matrix, x: NDArray[np.float64], metric: Metric, i: int, j: int, best: float) -> bool:
-    if (_changed(rows[i], x) != _changed(rows[j], x)).any():
+    ours, theirs = _changed(rows[i], x), _changed(rows[j], x)
+    if (ours & ~theirs).any() and (theirs & ~ours).any():
         return True
     return float(metric.distance(rows[i][None, :], rows[j])[0]) >= _APART * best
 

@@ -50,12 +50,15 @@ def _improve(archive: Archive, rng: np.random.Generator, effort: Effort) -> Aski
 
 
 def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
+    """Step toward the normal while that helps; where it does not, try columns one by one."""
     width, stalled = 0.05, 0
     for turn in range(effort.rounds):
         before = archive.best_distance
-        smooth = yield from _toward_normal(archive, width, rng)
-        if not smooth or turn % 2 == 0:
-            yield from _by_columns(archive, rng, effort)
+        # A difference of scores sees one face of a kink; labels see where the boundary really is.
+        smooth = yield from _toward_normal(archive, width, rng, by_labels=stalled % 2 == 1)
+        gained = archive.best_distance < before * (1 - effort.gain)
+        if not gained or (not smooth and turn % 2 == 0):
+            yield from _by_columns(archive, rng, effort.elite)
         if archive.best_distance < before * (1 - effort.gain):
             stalled = 0
             continue
@@ -64,7 +67,7 @@ def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Askin
             return
 
 
-def _toward_normal(archive: Archive, width: float, rng: np.random.Generator) -> Asking[bool]:
+def _toward_normal(archive: Archive, width: float, rng: np.random.Generator, by_labels: bool) -> Asking[bool]:
     """Step from the best row toward the boundary's normal; tell whether the boundary has one."""
     region = archive.region
     z = archive.nearest(1)[0]
@@ -72,7 +75,9 @@ def _toward_normal(archive: Archive, width: float, rng: np.random.Generator) -> 
     ray = np.abs(z[movable] - region.start[movable]) / region.scale[movable]
     if not len(movable) or not ray.any():
         return False
-    normal = yield from moves.score_normal(region, z, movable, width * float(ray.max()))
+    normal = np.zeros(len(z))
+    if not by_labels:
+        normal = yield from moves.score_normal(region, z, movable, width * float(ray.max()))
     if not normal.any() and len(movable) > 1:
         normal = yield from moves.label_normal(region, z, movable, width, rng)
     if not normal.any():
@@ -82,15 +87,15 @@ def _toward_normal(archive: Archive, width: float, rng: np.random.Generator) -> 
     return True
 
 
-def _by_columns(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
+def _by_columns(archive: Archive, rng: np.random.Generator, elite: int) -> Asking[None]:
     """Moves that need no slope: columns back one by one, mixtures of good rows, draws around them."""
     region = archive.region
-    yield from moves.pull_back(region, archive.nearest(effort.elite), rng)
-    good = archive.nearest(effort.elite)
+    yield from moves.pull_back(region, archive.nearest(elite), rng)
+    good = archive.nearest(elite)
     rows = np.concatenate(
         [moves.recombined(region, good, 16, rng), moves.scattered_around(region, good, 16, 0.3, rng)]
     )
-    yield from _try(archive, rows, count=effort.elite, tolerance=0.02)
+    yield from _try(archive, rows, count=elite, tolerance=0.02)
 
 
 def _try(archive: Archive, rows: Matrix, count: int, tolerance: float) -> Asking[None]:

@@ -12,8 +12,8 @@ from ssba.search.archive import Archive
 
 Matrix = NDArray[np.float64]
 
-_NEAREST, _FURTHER, _RANDOM = 48, 192, 256
-_CLIMB_ROUNDS = 20
+_NEAREST, _FURTHER, _RANDOM = 48, 128, 128
+_CLIMB_ROUNDS = 30
 
 
 def find_ends(archive: Archive, pool: Matrix, rng: np.random.Generator) -> Asking[None]:
@@ -68,7 +68,9 @@ def _corners(region: Region, rng: np.random.Generator) -> Matrix:
     """Return rows with every free number at one of its ends, or left alone; all such rows if few."""
     low, high = _reach(region)
     free = np.flatnonzero(region.free & ~region.discrete)
-    if len(free) <= 5:
+    if not len(free):
+        choice = np.zeros((_RANDOM, 0), dtype=int)
+    elif len(free) <= 4:
         choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(
             -1, len(free)
         )
@@ -96,33 +98,36 @@ def _with_levels(region: Region, rows: Matrix, rng: np.random.Generator) -> Matr
 
 
 def _climb(archive: Archive) -> Asking[None]:
-    """Follow the score: change one column of the best miss at a time, then all that helped together."""
-    region = archive.region
+    """Follow the score: change one column of the best miss at a time, then all that helped together.
+
+    Steps begin at all of the way to a column's ends and shrink whenever none of them helps.
+    """
+    region, share = archive.region, 1.0
     for _ in range(_CLIMB_ROUNDS):
         before, base = archive.miss_margin, archive.miss
-        rows = single_changes(region, base)
-        if not len(rows):
+        rows = single_changes(region, base, share)
+        if archive.has_found or not len(rows):
             return
         reply = yield rows
-        if archive.found is not None or reply.margin is None:
+        if reply.margin is None:
             return
-        helped = reply.margin > before
-        yield region.pull_in(_combined(base, rows[helped], reply.margin[helped])[None, :])[0]
-        if archive.found is not None or archive.miss_margin <= before:
-            return
+        helped = np.asarray(reply.margin > before)
+        if helped.any():
+            yield region.pull_in(_combined(base, rows[helped], reply.margin[helped])[None, :])[0]
+        else:
+            share *= 0.4
 
 
-def single_changes(region: Region, base: Matrix) -> Matrix:
-    """Return `base` with one column changed at a time: to its ends, by part of the way, to each level."""
+def single_changes(region: Region, base: Matrix, share: float) -> Matrix:
+    """Return `base` with one column changed at a time: part of the way to its ends, or to each level."""
     low, high = _reach(region)
     rows = []
     for j in np.flatnonzero(region.free):
         if region.discrete[j]:
             values = np.flatnonzero(region.allowed[j]).astype(float)
         else:
-            home = low[j] if np.isnan(base[j]) else base[j]
-            values = np.array([low[j], high[j], home, home])
-            values[2:] += 0.5 * (values[:2] - home)
+            home = 0.5 * (low[j] + high[j]) if np.isnan(base[j]) else base[j]
+            values = home + share * np.array([low[j] - home, high[j] - home])
         changed = np.repeat(base[None, :], len(values), axis=0)
         changed[:, j] = values
         rows.append(changed)

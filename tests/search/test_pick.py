@@ -1,0 +1,65 @@
+"""Answers are offered nearest first, different ones before their near copies."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import Matrix
+
+from ssba.problem.distance import metric
+from ssba.problem.features import Feature
+from ssba.search.pick import pick_order
+
+FEATURES = [Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v"))]
+X = np.zeros(3)
+METRIC = metric(FEATURES, np.array([[0.0, 0, 0], [1, 1, 1]]), scale="none")
+
+
+def picked(rows: Any, k: int, spare: int = 10) -> list[int]:
+    return pick_order(np.array(rows, dtype=float), X, METRIC, k, spare)
+
+
+def test_the_nearest_row_comes_first() -> None:
+    assert picked([[3, 0, 0], [1, 0, 0], [2, 0, 0]], k=1)[0] == 1
+
+
+def test_a_near_copy_waits_behind_a_row_that_changes_other_columns() -> None:
+    rows = [[1, 0, 0], [1.01, 0, 0], [0, 2, 0], [1.02, 0, 0]]
+    assert picked(rows, k=2) == [0, 2, 1, 3]
+
+
+def test_rows_far_apart_are_different_though_they_change_the_same_columns() -> None:
+    assert picked([[1, 0, 0], [-1, 0, 0], [1.1, 0, 0]], k=2)[:2] == [0, 1]
+
+
+def test_a_row_that_was_found_twice_is_offered_once() -> None:
+    assert picked([[1, 0, 0], [1, 0, 0], [0, 2, 0], [1, -0.0, 0]], k=2) == [0, 2]
+
+
+def test_spares_come_nearest_first_and_no_more_than_wanted() -> None:
+    rows = [[1 + i / 1000, 0, 0] for i in range(50)]
+    assert picked(rows, k=1, spare=3) == [0, 1, 2, 3]
+
+
+def test_no_rows_give_no_answers() -> None:
+    assert pick_order(np.empty((0, 3)), X, METRIC, 3, 5) == []
+
+
+def test_missing_cells_that_stayed_missing_are_no_change() -> None:
+    x = np.array([np.nan, 0.0, 0.0])
+    rows = np.array([[np.nan, 1.0, 0.0], [np.nan, 1.01, 0.0], [5.0, 0.0, 0.0]])
+    assert pick_order(rows, x, METRIC, 2, 5) == [0, 2, 1]
+
+
+ROWS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.sampled_from([0.0, 1.0])), max_size=15).map(
+    lambda rows: np.array(rows, dtype=float).reshape(-1, 3)
+)
+
+
+@given(ROWS, st.integers(1, 5))
+def test_every_offer_is_one_row_and_the_first_is_the_nearest(rows: Matrix, k: int) -> None:
+    order = pick_order(rows, X, METRIC, k, 5)
+    assert len(order) == len(set(order)) <= k + 5
+    if len(rows):
+        assert METRIC.distance(rows, X)[order[0]] == METRIC.distance(rows, X).min()

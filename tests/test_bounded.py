@@ -1,0 +1,159 @@
+"""The bounded move: the feasible row nearest to the boundary, where no feasible row crosses it."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+import ssba
+
+_rng = np.random.default_rng(4)
+X = _rng.normal(size=(400, 3))
+WEIGHTS = np.array([1.0, 2.0, -0.5])
+OFFSET = 2.5
+QUERY = np.array([-0.8, -0.3, 0.4])
+BOX = [ssba.within("x0", amount=0.4), ssba.between("x1", -0.6, 0.1), ssba.fixed("x2")]
+LOW, HIGH = np.array([-1.2, -0.6, 0.4]), np.array([-0.4, 0.1, 0.4])
+
+
+def plane(rows: Any) -> Any:
+    return rows @ WEIGHTS > OFFSET
+
+
+PAIRS = int(plane(X).sum() * (~plane(X)).sum())
+
+
+def nearest_by_brute_force(points: Any, low: Any, high: Any, scale: Any, norm: int) -> float:
+    """Min over boundary points of the distance to their projection on the box, as the paper has it."""
+    gaps = np.abs(points - np.clip(points, low, high)) / scale
+    return float(np.linalg.norm(gaps, ord=norm, axis=1).min())
+
+
+class TestBox:
+    @pytest.mark.parametrize("norm", ["l2", "l1"])
+    @pytest.mark.parametrize("scale", ["none", "std"])
+    def test_it_is_the_minimum_over_the_boundary_points_known(self, norm: Any, scale: Any) -> None:
+        explainer = ssba.Explainer(plane, X, target=True, distance=norm, scale=scale)
+        # All pairs there are, so that these are the explainer's own points, too.
+        mine = explainer.sample_boundary(PAIRS)
+        explanation = explainer.explain(QUERY, BOX, boundary=mine)
+        assert explanation.status == "bounded"
+        move = explanation.bounded
+        assert move is not None
+        units = X.std(axis=0) if scale == "std" else np.ones(3)
+        exact = nearest_by_brute_force(mine.points, LOW, HIGH, units, 2 if norm == "l2" else 1)
+        assert move.distance_to_boundary == pytest.approx(exact, rel=1e-9)
+        row = np.array(list(move.values.values()))
+        gaps = np.abs(mine.points - row) / units
+        assert np.linalg.norm(gaps, ord=2 if norm == "l2" else 1, axis=1).min() == pytest.approx(exact)
+
+    def test_it_comes_near_the_exact_distance_from_box_to_plane(self) -> None:
+        explainer = ssba.Explainer(plane, X, target=True, scale="none")
+        explanation = explainer.explain(QUERY, BOX, boundary=explainer.sample_boundary(PAIRS))
+        assert explanation.bounded is not None
+        # The box corner with the highest w.z is nearest to the plane; its distance is exact.
+        corner = np.where(WEIGHTS > 0, HIGH, LOW)
+        exact = (OFFSET - corner @ WEIGHTS) / np.linalg.norm(WEIGHTS)
+        assert explanation.bounded.distance_to_boundary is not None
+        # Some 20,000 points of a plane's patch in two dimensions: well under a tenth apart.
+        assert exact - 1e-9 <= explanation.bounded.distance_to_boundary <= exact + 0.1
+
+    def test_more_boundary_points_never_move_it_further_away(self) -> None:
+        explainer = ssba.Explainer(plane, X, target=True)
+        left = []
+        for n in (10, 1000, PAIRS):
+            move = explainer.explain(QUERY, BOX, boundary=explainer.sample_boundary(n)).bounded
+            assert move is not None
+            left.append(move.distance_to_boundary)
+        assert left == sorted(left, reverse=True)  # type: ignore[type-var]
+
+    def test_it_is_feasible_and_does_not_reach(self) -> None:
+        explainer = ssba.Explainer(plane, X, target=True)
+        move = explainer.explain(QUERY, BOX).bounded
+        assert move is not None
+        row = np.array(list(move.values.values()))
+        assert ((LOW <= row) & (row <= HIGH)).all()
+        assert row[2] == QUERY[2]
+        assert not plane(row[None, :])[0]
+        assert move.prediction is False
+        assert move.distance > 0
+
+
+class TestScores:
+    def test_scores_before_and_after_are_the_models(self) -> None:
+        model = LogisticRegression().fit(X, plane(X))
+        explainer = ssba.Explainer(model, X, target=True)
+        explanation = explainer.explain(QUERY, BOX)
+        move = explanation.bounded
+        assert explanation.status == "bounded"
+        assert move is not None
+        after = np.array([list(move.values.values())])
+        assert explanation.score == pytest.approx(model.predict_proba(QUERY[None, :])[0, 1])
+        assert move.score == pytest.approx(model.predict_proba(after)[0, 1])
+        assert move.score is not None
+        assert explanation.score is not None
+        assert move.score > explanation.score
+        assert f"{move.score:.3g}" in explanation.sentence
+
+    def test_it_works_toward_an_interval(self) -> None:
+        explainer = ssba.Explainer(lambda rows: rows @ WEIGHTS, X, ssba.value_between(2.5, 3.0))
+        explanation = explainer.explain(QUERY, BOX)
+        assert explanation.status == "bounded"
+        assert explanation.bounded is not None
+        assert QUERY @ WEIGHTS < explanation.bounded.prediction < 2.5
+        assert explanation.bounded.score == explanation.bounded.prediction
+
+
+class TestOtherRegions:
+    def test_linear_rows_hold_for_the_move(self) -> None:
+        explainer = ssba.Explainer(plane, X, target=True)
+        rules = ["x0 + x1 <= -0.5", "x1 <= 0.2", "x2 >= 0", "x0 <= x.x0 + 1"]
+        explanation = explainer.explain(QUERY, rules)
+        assert explanation.status == "bounded"
+        move = explanation.bounded
+        assert move is not None
+        assert move.values["x0"] + move.values["x1"] <= -0.5
+        assert move.values["x1"] <= 0.2
+        assert move.values["x2"] >= 0
+
+    def test_mixed_columns_stay_legal(self) -> None:
+        frame = pd.DataFrame(
+            {
+                "n": _rng.integers(0, 30, size=300),
+                "size": X[:300, 0],
+                "kind": _rng.choice(["a", "b", "c"], size=300),
+            }
+        )
+
+        def model(rows: pd.DataFrame) -> Any:
+            return (rows["n"] / 10 + rows["size"] + 2.0 * (rows["kind"] == "c") > 3.0).to_numpy()
+
+        explainer = ssba.Explainer(model, frame, target=True)
+        query = {"n": 3, "size": -1.0, "kind": "a"}
+        rules: list[Any] = [ssba.within("n", amount=4), ssba.one_of("kind", ["a", "b"]), "size <= 0.05"]
+        explanation = explainer.explain(query, rules)
+        assert explanation.status == "bounded"
+        move = explanation.bounded
+        assert move is not None
+        assert type(move.values["n"]) is int
+        assert 0 <= move.values["n"] <= 7
+        assert move.values["kind"] in {"a", "b"}
+        assert move.values["size"] <= 0.05
+
+    def test_a_reachable_query_is_never_called_bounded(self) -> None:
+        # Reachability by brute force: 20,000 draws of the box.
+        model = SVC(C=10).fit(X, X[:, 0] * X[:, 1] + X[:, 2] > 0.3)
+        explainer = ssba.Explainer(model, X, target=True)
+        queries = X[~model.predict(X)][:40]
+        rules = [ssba.within(name, amount=0.3) for name in ("x0", "x1", "x2")]
+        answers = explainer.explain_many(queries, rules)
+        draws = _rng.uniform(-0.3, 0.3, size=(20_000, 3))
+        for query, explanation in zip(queries, answers, strict=True):
+            box = np.clip(query + draws, np.minimum(X.min(axis=0), query), np.maximum(X.max(axis=0), query))
+            if model.predict(box).any():
+                assert explanation.status == "found"
+            elif explanation.status != "found":
+                assert explanation.status == "bounded"

@@ -1,0 +1,163 @@
+"""Many queries side by side: the same answers as one by one, in fewer model calls."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+
+import ssba
+
+_rng = np.random.default_rng(8)
+X = _rng.normal(size=(250, 4))
+Y = (X[:, 0] + np.sin(2 * X[:, 1]) > 0.4).astype(int)
+FRAME = pd.DataFrame(X, columns=list("abcd")).assign(kind=_rng.choice(["p", "q", "r"], size=250))
+SMALL = ssba.Budget(rows=500)
+
+
+def mixed(rows: pd.DataFrame) -> Any:
+    return np.where(rows["a"] + rows["b"] ** 2 + (rows["kind"] == "r") > 0.9, "up", "down")
+
+
+@pytest.fixture(scope="module")
+def explainer() -> ssba.Explainer:
+    return ssba.Explainer(mixed, FRAME)
+
+
+def values_of(explanation: ssba.Explanation) -> list[dict[str, Any]]:
+    return [answer.values for answer in explanation.counterfactuals]
+
+
+def same(one: ssba.Explanation, other: ssba.Explanation) -> bool:
+    """Whether all but the clock is the same."""
+    kept = [{**each.to_dict(), "seconds": 0.0} for each in (one, other)]
+    return kept[0] == kept[1]
+
+
+class TestBatch:
+    @pytest.mark.parametrize(
+        "model", [LogisticRegression(), MLPClassifier((16, 8), solver="lbfgs", max_iter=200, random_state=0)]
+    )
+    def test_scores_of_a_batch_do_not_change_an_answer(self, model: Any) -> None:
+        # Sums over a batch and over a single row differ in their last bits.
+        explainer = ssba.Explainer(model.fit(X, Y), X)
+        rules: list[Any] = ["x3 == x.x3", ssba.increase("x2")]
+        together = explainer.explain_many(X[:20], rules, budget=SMALL)
+        for i in range(20):
+            alone = explainer.explain(X[i], rules, budget=SMALL)
+            assert values_of(alone) == values_of(together[i])
+
+    def test_everything_but_the_clock_is_the_same_alone(self, explainer: ssba.Explainer) -> None:
+        together = explainer.explain_many(FRAME[:8], ["kind == x.kind"], k=2, budget=SMALL)
+        for i in range(8):
+            alone = explainer.explain(FRAME.iloc[i], ["kind == x.kind"], k=2, budget=SMALL)
+            assert same(alone, together[i])
+
+    def test_the_order_of_the_rows_does_not_matter(self, explainer: ssba.Explainer) -> None:
+        forward = explainer.explain_many(FRAME[:10], budget=SMALL)
+        backward = explainer.explain_many(FRAME[:10][::-1], budget=SMALL)
+        assert all(same(*pair) for pair in zip(forward, reversed(backward), strict=True))
+
+    def test_repeated_rows_get_the_same_answer(self, explainer: ssba.Explainer) -> None:
+        twice = explainer.explain_many(pd.concat([FRAME[:4], FRAME[:4]]), budget=SMALL)
+        assert all(same(twice[i], twice[i + 4]) for i in range(4))
+
+    def test_queries_share_model_calls(self) -> None:
+        calls: list[int] = []
+
+        def counted(rows: pd.DataFrame) -> Any:
+            calls.append(len(rows))
+            return mixed(rows)
+
+        explainer = ssba.Explainer(counted, FRAME)
+        explainer.explain(FRAME.iloc[0], budget=SMALL)
+        calls.clear()
+        for i in range(10):
+            explainer.explain(FRAME.iloc[i], budget=SMALL)
+        one_by_one = len(calls)
+        calls.clear()
+        explainer.explain_many(FRAME[:10], budget=SMALL)
+        assert len(calls) < one_by_one / 2
+
+    def test_more_queries_than_run_side_by_side(self, explainer: ssba.Explainer) -> None:
+        tiny = ssba.Budget(rows=40)
+        many = pd.concat([FRAME] * 3)[:600]
+        answers = explainer.explain_many(many, budget=tiny)
+        assert len(answers) == 600
+        assert all(same(answers[i], answers[i + 250]) for i in range(0, 250, 50))
+
+    def test_a_mix_of_statuses_leaves_each_query_its_own(self, explainer: ssba.Explainer) -> None:
+        rows = FRAME[:4]
+        everything = [ssba.fixed(name) for name in FRAME.columns]
+        rules: list[Any] = [[], ["a >= 3", "a <= 2"], everything, ["kind == 'r'"]]
+        answers = explainer.explain_many(rows, rules, budget=SMALL)
+        assert [one.status.value for one in answers] == ["found", "infeasible", "bounded", "found"]
+        alone = explainer.explain(FRAME.iloc[3], rules[3], budget=SMALL)
+        assert same(answers[3], alone)
+
+
+class TestRows:
+    @pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas])
+    def test_rows_may_come_in_another_frame_library(self, explainer: ssba.Explainer, library: Any) -> None:
+        own = explainer.explain_many(FRAME[:5], budget=SMALL)
+        other = explainer.explain_many(library(FRAME[:5]), budget=SMALL)
+        assert [values_of(one) for one in own] == [values_of(one) for one in other]
+
+    def test_columns_may_stand_in_another_order_and_rows_have_any_index(
+        self, explainer: ssba.Explainer
+    ) -> None:
+        turned = FRAME[:5][[*"dcba", "kind"]].set_axis(list("vwxyz"), axis=0)
+        own = explainer.explain_many(FRAME[:5], budget=SMALL)
+        other = explainer.explain_many(turned, budget=SMALL)
+        assert [values_of(one) for one in own] == [values_of(one) for one in other]
+
+    def test_no_rows_give_no_explanations(self, explainer: ssba.Explainer) -> None:
+        nothing = explainer.explain_many(FRAME[:0])
+        assert len(nothing) == 0
+        assert list(nothing) == []
+        assert repr(nothing) == "<0 explanations: none>"
+        assert len(nothing.to_frame()) == 0
+
+
+class TestConstraints:
+    def test_one_list_a_row(self, explainer: ssba.Explainer) -> None:
+        rules: list[Any] = [[ssba.fixed("a")], [], ["b <= x.b", "kind == 'p'"]]
+        answers = explainer.explain_many(FRAME[:3], rules, budget=SMALL)
+        for i, own in enumerate(rules):
+            assert same(answers[i], explainer.explain(FRAME.iloc[i], own, budget=SMALL))
+        assert answers[2].constraints == ("b <= x.b", "kind == 'p'")
+
+    @pytest.mark.parametrize("rules", ["a == x.a", ssba.fixed("a"), [ssba.fixed("a")], ("a == x.a",)])
+    def test_one_list_or_one_constraint_for_all_rows(self, explainer: ssba.Explainer, rules: Any) -> None:
+        for one in explainer.explain_many(FRAME[:3], rules, budget=SMALL):
+            assert one.constraints == ("a == x.a",)
+
+    @pytest.mark.parametrize("rules", [[["a == x.a"]], [["a == x.a"], "b == x.b", []], [[], [], [], []]])
+    def test_lists_for_other_numbers_of_rows_are_refused(self, explainer: ssba.Explainer, rules: Any) -> None:
+        with pytest.raises(ssba.ArgumentError, match=r"3 rows.*one list of constraints a row"):
+            explainer.explain_many(FRAME[:3], rules)
+
+
+class TestExplanations:
+    def test_they_are_a_sequence(self, explainer: ssba.Explainer) -> None:
+        answers = explainer.explain_many(FRAME[:4], budget=SMALL)
+        assert isinstance(answers[1:3], ssba.Explanations)
+        assert answers[1:3][0] is answers[1]
+        assert answers[-1] is list(answers)[3]
+
+    def test_the_frame_numbers_the_queries(self, explainer: ssba.Explainer) -> None:
+        frame = explainer.explain_many(FRAME[:4], budget=SMALL).to_frame(only_changes=False)
+        assert sorted(set(frame["query"])) == [0, 1, 2, 3]
+        assert set(FRAME.columns) <= set(frame.columns)
+
+    def test_a_progress_bar_is_shown_where_asked_for(
+        self, explainer: ssba.Explainer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        explainer.explain_many(FRAME[:3], budget=SMALL)
+        assert capsys.readouterr().err == ""
+        explainer.explain_many(FRAME[:3], budget=SMALL, progress=True)
+        assert "queries" in capsys.readouterr().err
