@@ -62,9 +62,8 @@ def seconds(action: Callable[[], object]) -> float:
 def compare(features: int, frame: bool, points: int, repeats: int) -> dict[str, float]:
     data, model = fitted(features, frame)
     batches = batches_of(data, model, points)
-    join = pd.concat if frame else np.concatenate
-    halvings = max(1, round(sum(map(len, batches)) / points))
-    whole = np.array_split(join(batches), halvings) if not frame else [join(batches[k::halvings]) for k in range(halvings)]
+    rows = pd.concat(batches) if frame else np.concatenate(batches)
+    whole = [rows[begin : begin + points] for begin in range(0, len(rows), points)]
     explainer = ssba.Explainer(model, data, target=1)
     explainer.sample_boundary(2)
     times: dict[str, list[float]] = {"ssba": [], "same": [], "whole": []}
@@ -82,8 +81,12 @@ def main() -> None:
     asked = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, ", end="")
     print(f"numpy {np.__version__}, scikit-learn {sklearn.__version__}, ssba {ssba.__version__}")
-    print(f"sample_boundary({asked.points:,}) over bare predict of the same rows, medians of {asked.repeats}\n")
-    print("| rows as | features | sample_boundary | predict, same batches | ratio | predict, large batches | ratio |")
+    print(
+        f"sample_boundary({asked.points:,}) over bare predict of the same rows, medians of {asked.repeats}\n"
+    )
+    print(
+        "| rows as | features | sample_boundary | predict, same batches | ratio | predict, large batches | ratio |"
+    )
     print("|---|---|---|---|---|---|---|")
     for frame in (False, True):
         for features in (2, 10, 50):

@@ -123,6 +123,59 @@ class TestRows:
         assert len(nothing.to_frame()) == 0
 
 
+def rich_pandas() -> pd.DataFrame:
+    levels = _rng.choice(["u", "v", "w"], size=200)
+    return pd.DataFrame(
+        {
+            "n": pd.array(_rng.integers(0, 9, size=200), dtype="Int64"),
+            "f": pd.array([None if i % 9 == 0 else X[i, 0] for i in range(200)], dtype="Float64"),
+            "b": pd.array(_rng.random(200) < 0.5, dtype="boolean"),
+            "c": pd.Categorical(levels, categories=["z", "u", "v", "w"]),
+            "o": pd.Categorical(_rng.choice(["lo", "hi"], size=200), ["lo", "mid", "hi"], ordered=True),
+            "s": pd.array(levels, dtype="string"),
+        }
+    )
+
+
+def rich_polars() -> pl.DataFrame:
+    levels = _rng.choice(["u", "v", "w"], size=200).tolist()
+    return pl.DataFrame(
+        {
+            "n": pl.Series(_rng.integers(0, 9, size=200), dtype=pl.UInt8),
+            "f": pl.Series(X[:200, 0], dtype=pl.Float32),
+            "e": pl.Series(levels, dtype=pl.Enum(["u", "v", "w"])),
+            "c": pl.Series(levels, dtype=pl.Categorical),
+        }
+    )
+
+
+def rich_pyarrow() -> pa.Table:
+    levels = pa.array(_rng.choice(["u", "v", "w"], size=200).tolist()).dictionary_encode()
+    numbers = [None if i % 9 == 0 else i % 9 for i in range(200)]
+    return pa.table({"n": pa.array(numbers, type=pa.int16()), "f": pa.array(X[:200, 0]), "d": levels})
+
+
+def as_floats(column: Any) -> Any:
+    cells = column.to_pylist() if isinstance(column, pa.ChunkedArray) else list(column)
+    return np.array([0.0 if pd.isna(cell) else float(cell) for cell in cells])
+
+
+class TestDtypes:
+    @pytest.mark.parametrize("make", [rich_pandas, rich_polars, rich_pyarrow])
+    def test_the_model_only_ever_gets_the_dtypes_of_the_data(self, make: Any) -> None:
+        data = make()
+        dtypes = data.dtypes.to_dict() if isinstance(data, pd.DataFrame) else data.schema
+
+        def model(rows: Any) -> Any:
+            assert (rows.dtypes.to_dict() if isinstance(rows, pd.DataFrame) else rows.schema) == dtypes
+            size, height = (as_floats(rows[name]) for name in ("n", "f"))
+            return size / 3 + height > 1.5
+
+        rows = data.slice(0, 12) if isinstance(data, pa.Table) else data[:12]
+        for explanation in ssba.Explainer(model, data).explain_many(rows, k=2, budget=SMALL):
+            assert explanation.status == "found"
+
+
 class TestConstraints:
     def test_one_list_a_row(self, explainer: ssba.Explainer) -> None:
         rules: list[Any] = [[ssba.fixed("a")], [], ["b <= x.b", "kind == 'p'"]]

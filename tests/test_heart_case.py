@@ -37,7 +37,7 @@ PLACES = [NAMES.index(name) for name in FREE]
 MODELS = {
     "poly SVC": SVC(kernel="poly", C=10, degree=2),
     "MLP": make_pipeline(
-        StandardScaler(), MLPClassifier((16, 8), solver="lbfgs", alpha=1.0, max_iter=3000, random_state=0)
+        StandardScaler(), MLPClassifier((16, 8), solver="lbfgs", alpha=10.0, max_iter=3000, random_state=0)
     ),
 }
 
@@ -62,19 +62,19 @@ def reachable(model: Any, query: Any) -> bool:
 def test_every_reachable_patient_gets_an_answer(name: str) -> None:
     model = MODELS[name].fit(X, DISEASE)
     explainer = ssba.Explainer(model, X, target=False)
-    queries = X[model.predict(X)]
-    explanations = explainer.explain_many(queries, rules())
+    queries = X[model.predict(X)][:70]
+    explanations = explainer.explain_many(queries, rules(), budget=ssba.Budget(rows=2000))
     found = 0
     for query, explanation in zip(queries, explanations, strict=True):
         if explanation.best is None:
-            assert explanation.status == "bounded"
+            assert explanation.status in {"bounded", "out_of_budget"}
             assert not reachable(model, query)
             continue
         found += 1
         row = np.array(list(explanation.best.values.values()))
         moved = np.flatnonzero(row != query)
         assert set(moved) <= set(PLACES)
-        assert (np.abs(row - query) <= 0.2 * np.abs(query)).all()
+        assert (np.abs(row - query) <= 0.2 * np.abs(query) * (1 + 1e-12)).all()
         assert not model.predict(row[None, :])[0]
     # Neither none nor all: both kinds of patients are in this test.
     assert 10 <= found < len(queries)

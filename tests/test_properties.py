@@ -85,13 +85,13 @@ def monotone(name: str, up: bool) -> Rule:
 
 
 def between(name: str, low: float, width: float) -> Rule:
-    return Rule(ssba.between(name, low, low + width), lambda _, row: low <= row[name] <= low + width)
+    return Rule(ssba.between(name, low, low + width), lambda _, row: bool(low <= row[name] <= low + width))
 
 
 def percent(name: str, share: int) -> Rule:
     def holds(x: Row, row: Row) -> bool:
         reach = abs(x[name]) * share / 100
-        return x[name] - reach <= row[name] <= x[name] + reach
+        return bool(x[name] - reach <= row[name] <= x[name] + reach)
 
     return Rule(ssba.within(name, percent=share), holds)
 

@@ -176,7 +176,7 @@ class TestLabels:
             ssba.Explainer(SVM, X).sample_boundary(10, labels=Y[:7])
 
     def test_labels_that_no_row_is_predicted_as_leave_nothing(self) -> None:
-        with pytest.raises(ssba.SsbaError, match="no boundary between|labels"):
+        with pytest.raises(ssba.SsbaError, match="no boundary between"):
             ssba.Explainer(SVM, X).sample_boundary(10, labels=["ill"] * 120)
 
 

@@ -69,7 +69,7 @@ class Case:
     answers: list[Counterfactual] = field(default_factory=list)
     bounded: Counterfactual | None = None
     clash: tuple[str, ...] = ()
-    seconds: float = 0.0
+    ran_out: bool = False
     verified_rows: int = 0
 
     @property
@@ -102,10 +102,12 @@ def answer_queries(
     _predict(engine, [case for case in cases if case.status is None])
     searching = [case for case in cases if case.status is None]
     _search(engine, searching, limits, boundary, done)
+    for case in searching:
+        case.ran_out = any(archive.stopped for archive in case.archives)
     _verify(engine, [case for case in searching if case.has_hits], limits.k)
     left = [case for case in searching if not case.answers]
     _last_resort(engine, left, limits, boundary)
-    _conclude(searching, limits)
+    _conclude(searching)
     seconds = (time.perf_counter() - begun) / max(1, len(cases))
     return [_explanation(engine, case, seconds) for case in cases]
 
@@ -335,11 +337,11 @@ def _bounded_move(engine: Engine, case: Case, approaches: Sequence[Approach]) ->
     return None
 
 
-def _conclude(cases: Sequence[Case], limits: Limits) -> None:
+def _conclude(cases: Sequence[Case]) -> None:
     for case in cases:
         if case.answers:
             case.status = Status.FOUND
-        elif any(archive.stopped for archive in case.archives):
+        elif case.ran_out:
             case.status = Status.OUT_OF_BUDGET
         else:
             case.status = Status.BOUNDED

@@ -7,6 +7,8 @@ from typing import Any
 
 from ssba.errors import ArgumentError
 
+_LARGEST = 10**12
+
 
 def whole(who: str, value: Any, at_least: int) -> int:
     """Return a whole number, or refuse it.
@@ -14,9 +16,10 @@ def whole(who: str, value: Any, at_least: int) -> int:
     >>> whole("k", 3, at_least=1)
     3
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
+    given = None if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
+    if given is None or not at_least <= given <= _LARGEST:
         raise ArgumentError(f"{who} is {value!r:.80}; give a whole number, {at_least} or more")
-    return int(value)
+    return given
 
 
 def number(who: str, value: Any, allowed: str, low: float = -math.inf, high: float = math.inf) -> float:
@@ -30,6 +33,17 @@ def number(who: str, value: Any, allowed: str, low: float = -math.inf, high: flo
     if math.isnan(real) or (low > -math.inf and real <= low) or (high < math.inf and real >= high):
         raise ArgumentError(f"{who} is {value!r:.80}; give {allowed}")
     return real
+
+
+def listed(who: str, values: Any, wanted: str) -> list[Any]:
+    """Return the members of a list, tuple, set, array or series, or refuse it; a text is not taken apart."""
+    try:
+        members = None if isinstance(values, str | bytes | Mapping) else list(values)
+    except TypeError:
+        members = None
+    if members is None:
+        raise ArgumentError(f"{who} is {values!r:.80}; {wanted}")
+    return members
 
 
 def mapping(who: str, value: Any, example: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arguments import listed
 from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
 from ssba.boundary.points import BoundarySet, Sampling, Sides, brackets, shares
@@ -133,7 +134,9 @@ class Engine:
     def _correct(self, labels: Any) -> NDArray[np.bool_]:
         if labels is None:
             return np.ones(len(self.background), dtype=bool)
-        given = np.asarray(labels).reshape(-1)
+        members = listed("labels", labels, "give one label for each row of data")
+        given = np.empty(len(members), dtype=object)
+        given[:] = members
         if len(given) != len(self.complete):
             raise ArgumentError(
                 f"labels has {len(given)} entries, but data has {len(self.complete)} rows; give one a row"

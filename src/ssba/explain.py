@@ -9,7 +9,7 @@ import numpy as np
 
 from ssba.answer.result import Explanation, Explanations
 from ssba.answering import Case, answer_queries, limits
-from ssba.arguments import number, whole
+from ssba.arguments import listed, number, whole
 from ssba.boundary.points import BoundarySet
 from ssba.engine import Engine, Wishes, build_engine
 from ssba.errors import ArgumentError, SchemaError, SsbaWarning
@@ -246,12 +246,11 @@ class Explainer:
 def _listed(given: Any) -> list[Any]:
     if isinstance(given, Constraint | str):
         return [given]
-    if not isinstance(given, Iterable) or isinstance(given, Mapping):
-        raise ArgumentError(
-            f"constraints is {given!r:.80}; give a list of constraints or texts, such as "
-            """[ssba.fixed("sex"), "age >= x.age"]"""
-        )
-    return list(given)
+    return listed(
+        "constraints",
+        given,
+        """give a list of constraints or texts, such as [ssba.fixed("sex"), "age >= x.age"]""",
+    )
 
 
 def _bar(total: int, what: str, progress: bool | None) -> Any:

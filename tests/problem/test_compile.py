@@ -266,6 +266,13 @@ def test_one_of_many_numbers_is_not_cut_off() -> None:
     assert {float(region.start[0]) for region in regions} == {i + 0.5 for i in range(80, 100)}
 
 
+def test_ways_that_a_line_rules_out_do_not_hide_those_that_it_allows() -> None:
+    where = setting(pd.DataFrame({"a": [0.0, 200.0], "b": [0.0, 200.0]}), {"b": numeric(low=0)})
+    listed = [one_of("a", [i + 0.5 for i in range(180)]), relation("a - b >= 170")]
+    regions = where.regions(where.space.encode_row({"a": 0.0, "b": 0.0}), listed)
+    assert {float(region.start[0]) for region in regions} == {i + 0.5 for i in range(170, 180)}
+
+
 def test_the_nearest_ways_are_kept_when_there_are_too_many() -> None:
     where = setting(pd.DataFrame({"a": [0.0, 2000.0]}))
     listed = [one_of("a", [float(10 * i) for i in range(200)])]

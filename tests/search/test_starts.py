@@ -98,18 +98,17 @@ def test_a_background_rows_missing_cell_takes_the_querys_value() -> None:
     assert (asked[:, 0] == 1.5).all()
 
 
-def test_single_changes_change_one_column_each_and_stay_inside() -> None:
-    region = MIXED.region({"c": "u", "o": True, "n": 1}, "n <= 5", "c in {'u', 'w'}")
-    rows = single_changes(region, region.start)
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_single_changes_change_one_column_each_and_stay_inside(share: float) -> None:
+    query = {"c": "u", "o": True, "n": 1}
+    region = MIXED.region(query, "n <= 5", "c in {'u', 'w'}")
+    rows = single_changes(region, region.start, share)
     changed = rows != region.start
     assert (changed.sum(axis=1) == 1).all()
     assert region.contains(rows).all()
     assert changed.any(axis=0).all()
-    assert (
-        len(
-            single_changes(
-                MIXED.region({"c": "u", "o": True, "n": 1}, *(f"{c} == x.{c}" for c in "con")), region.start
-            )
-        )
-        == 0
-    )
+
+
+def test_where_nothing_is_free_there_is_no_single_change() -> None:
+    region = MIXED.region({"c": "u", "o": True, "n": 1}, "c == x.c", "o == x.o", "n == x.n")
+    assert len(single_changes(region, region.start, 1.0)) == 0

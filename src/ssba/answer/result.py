@@ -117,7 +117,10 @@ class Explanation:
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the JSON form, which `from_json` reads back."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, default=_plain)
+        try:
+            return json.dumps(self.to_dict(), indent=indent, allow_nan=False, default=_plain)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"{error}; give the model labels of text, numbers or booleans") from None
 
     @classmethod
     def from_json(cls, document: str) -> "Explanation":

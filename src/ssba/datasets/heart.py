@@ -91,7 +91,7 @@ def load_heart(backend: Backend = "pandas") -> Heart:
 
 
 def _require(backend: str) -> None:
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         raise ArgumentError(f"load_heart: backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
     try:
         importlib.import_module(backend)

@@ -46,15 +46,29 @@ def compile_regions(
     The region that begins nearest to the query comes first.
     """
     values = space.row_values(x)
-    ways = [alternatives(one, values, space.by_name) for one in constraints]
+    found = [alternatives(one, values, space.by_name) for one in constraints]
     # Constraints without a choice first: they rule out most ways before these multiply.
-    ways.sort(key=len)
-    regions = []
-    for atoms in itertools.islice(_joint_ways(space, metric, x, ways), MAX_REGIONS):
+    ways = sorted((_nearest_first(space, metric, x, choices) for choices in found), key=len)
+    regions: list[Region] = []
+    for atoms in _joint_ways(space, metric, x, ways):
         region = _region(space, metric, x, atoms)
         if region is not None:
             regions.append(region)
-    return tuple(sorted(regions, key=lambda one: float(metric.distance(one.start[None, :], x)[0])))
+        if len(regions) == MAX_REGIONS:
+            break
+    return tuple(sorted(regions, key=lambda one: _gap(metric, one)))
+
+
+def _gap(metric: Metric, region: Region | None) -> float:
+    return math.inf if region is None else float(metric.distance(region.start[None, :], region.x)[0])
+
+
+def _nearest_first(
+    space: Space, metric: Metric, x: Vector, choices: Sequence[Conjunction]
+) -> Sequence[Conjunction]:
+    if len(choices) < 2:
+        return choices
+    return sorted(choices, key=lambda atoms: _gap(metric, _boxed(space, metric, x, _collect(space, atoms))))
 
 
 def _joint_ways(

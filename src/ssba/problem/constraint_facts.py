@@ -324,7 +324,10 @@ def _compare(left: float, operator: Operator, right: float, slack: float) -> boo
 
 def _slack(terms: tuple[tuple[str, float], ...], sides: tuple["_Linear", "_Linear"], query: Query) -> float:
     sizes = [abs(coefficient) * query.magnitude(column) for column, coefficient in terms]
-    return EQUALITY_SLACK * max(*sizes, *(abs(side.constant) for side in sides))
+    # A column of 32-bit floats cannot come nearer to an equality than its own rounding.
+    coarse = any(query.features[column].is_single for column, _ in terms)
+    slack = EQUALITY_SLACK * (1000 if coarse else 1)
+    return slack * max(*sizes, *(abs(side.constant) for side in sides))
 
 
 @dataclass(frozen=True)

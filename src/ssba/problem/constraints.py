@@ -263,8 +263,12 @@ def _finite(value: numbers.Real, who: str) -> int | float:
 
 
 def _values(values: Iterable[Any], who: str) -> tuple[Value, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    try:
+        members = None if isinstance(values, str) else list(values)
+    except TypeError:
+        members = None
+    if members is None:
         raise ConstraintError(f"{who}: {values!r} is not a list of values; write [{values!r}]")
-    read = dict.fromkeys(_value(value, who) for value in values)
+    read = dict.fromkeys(_value(value, who) for value in members)
     # A set has no order of its own, and the text should be the same in every process.
     return tuple(sorted(read, key=lambda value: value.text) if isinstance(values, Set) else read)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ssba.arguments import mapping, number
+from ssba.arguments import listed, mapping, number
 from ssba.errors import ArgumentError, SchemaError
 
 _HUGE = 1e300
+_LARGEST_SINGLE = 3.4028234663852886e38
 
 Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean"]
 
@@ -98,14 +99,11 @@ def _range(who: str, low: float, high: float) -> tuple[float, float]:
 
 def _levels(who: str, levels: Any, at_least: int) -> tuple[Any, ...]:
     wanted = f"give a list of at least {at_least} levels, text, numbers or booleans, each once"
-    if isinstance(levels, str) or not isinstance(levels, Iterable):
-        raise ArgumentError(f"{who}({levels!r:.80}): {wanted}")
-    listed = tuple(levels)
-    if any(not isinstance(level, str | numbers.Real) or is_missing(level) for level in listed):
-        raise ArgumentError(f"{who}({list(listed)!r:.80}): {wanted}")
-    if len(listed) < at_least or len(set(listed)) < len(listed):
-        raise ArgumentError(f"{who}({list(listed)!r:.80}): {wanted}")
-    return listed
+    given = tuple(listed(f"{who}(...)", levels, wanted))
+    odd = any(not isinstance(level, str | numbers.Real) or is_missing(level) for level in given)
+    if odd or len(given) < at_least or len(set(given)) < len(given):
+        raise ArgumentError(f"{who}({list(given)!r:.80}): {wanted}")
+    return given
 
 
 @dataclass(frozen=True)
@@ -132,6 +130,11 @@ class Feature:
     def is_discrete(self) -> bool:
         """Whether values have no order, so that a change counts 1 whatever it is."""
         return self.kind in ("categorical", "boolean")
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the column keeps its numbers in 32 bits."""
+        return self.storable[1] == _LARGEST_SINGLE
 
     @property
     def has_levels(self) -> bool:

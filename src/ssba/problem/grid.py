@@ -49,7 +49,8 @@ class Grid:
         for _ in range(3):
             count = xp.where(self.stepped & (below > Z), count - 1, count)
             below = self._value(count, Z)
-        lower = xp.where(self.single, _nextafter_single(below, -math.inf), below)
+        single = xp.where(self.single, below, xp.zeros_like(below))
+        lower = xp.where(self.single, _nextafter_single(single, -math.inf), below)
         return xp.where(below > Z, lower, below)
 
     def ceil(self, Z: Array) -> Array:
@@ -59,7 +60,7 @@ class Grid:
     def storable(self, Z: Array) -> Array:
         """Round cells of 32-bit columns to what these can hold, and leave the others alone."""
         xp = namespace(Z)
-        return xp.where(self.single, _as_single(Z), Z)
+        return xp.where(self.single, _as_single(xp.where(self.single, Z, xp.zeros_like(Z))), Z)
 
     def _count(self, Z: Array) -> Array:
         return Z * self.denominator / self.numerator

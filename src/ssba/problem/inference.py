@@ -74,6 +74,7 @@ def _numbers(column: RawColumn, kind: str) -> Any:
 def _present(column: RawColumn) -> list[Any]:
     """Return the distinct cells that are not missing; whole numbers as int."""
     if isinstance(column.cells, np.ndarray):
+        _refuse_infinite(column.name, column.cells)
         unique = np.unique(column.cells[~np.isnan(column.cells)]).tolist()
         return [whole_if_possible(cell) for cell in unique]
     cells = [cell for cell in column.cells if not is_missing(cell)]
@@ -119,12 +120,14 @@ def _refuse_hidden_numbers(column: RawColumn, present: Sequence[Any]) -> None:
         )
 
 
+def _refuse_infinite(name: str, numbers: Any) -> None:
+    if np.isinf(numbers).any():
+        raise SchemaError(f"column {name!r} holds an infinite value; make it finite, or a missing cell")
+
+
 def _with_range(feature: Feature, numbers: Any) -> Feature:
     present = numbers[~np.isnan(numbers)]
     if not len(present):
         return replace(feature, data_low=0.0, data_high=0.0)
-    if np.isinf(present).any():
-        raise SchemaError(
-            f"column {feature.name!r} holds an infinite value; make it a finite number or a missing cell"
-        )
+    _refuse_infinite(feature.name, present)
     return replace(feature, data_low=float(present.min()), data_high=float(present.max()))

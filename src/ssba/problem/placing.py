@@ -78,10 +78,12 @@ def _to_equalities(rows: Rows, center: Vector, free: NDArray[np.int64]) -> Vecto
 
 def _nearest_on_grid(region: Region) -> Vector | None:
     """Return the legal feasible row nearest to the query in scaled L1 (a mixed-integer program)."""
-    assert region.rows is not None
-    # The solver may be off by its tolerance: first stay clear of the rows by that much, where there is room.
-    for clear in (1e-6 * (1 + np.abs(region.rows.b)), 0.0):
-        row = _solved(region, region.rows, region.rows.b - clear)
+    rows = region.rows
+    assert rows is not None
+    # The solver may be off by its tolerance: first stay clear of rows of real numbers by that much.
+    tolerance = np.where((rows.aim < rows.b) & ~rows.thin, 1e-6 * (1 + np.abs(rows.b)), 0.0)
+    for clear in (tolerance, 0.0):
+        row = _solved(region, rows, rows.b - clear)
         if row is not None and region.contains(row[None, :])[0]:
             return row
     return None

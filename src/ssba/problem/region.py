@@ -154,7 +154,22 @@ class Region:
             pushed, point = point + pushed - clipped, clipped
             if bool(xp.all(xp.abs(point - before) <= _SETTLED * self.scale)):
                 break
-        return xp.where(xp.isnan(Z), Z, point)
+        return xp.where(xp.isnan(Z), Z, self._onto_equalities(point, rows, moves))
+
+    def _onto_equalities(self, point: Array, rows: Rows, moves: Array) -> Array:
+        """Close the last gap to each equality with the columns that are not at a bound."""
+        xp = namespace(point)
+        for _ in range(2):
+            for i in range(rows.A.shape[0]):
+                if not bool(rows.thin[i]):
+                    continue
+                inside = (self.lower < point) & (point < self.upper)
+                move = xp.where(inside, moves[i, :], xp.zeros_like(point))
+                length = xp.sum(move * rows.A[i, :], axis=1)
+                gap = rows.aim[i] - point @ rows.A[i, :]
+                step = xp.where(length > 0, gap / xp.where(length > 0, length, xp.ones_like(length)), 0 * gap)
+                point = self._finite(self._clip(point + step[:, None] * move))
+        return point
 
     def _shrink(self, Z: Array, rows: Rows) -> Array:
         """Pull rows straight toward `center` until they meet every linear row."""

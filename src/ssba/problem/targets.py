@@ -245,8 +245,12 @@ def _index(classes: tuple[Any, ...] | None, label: Any) -> int:
 def _check_label(label: Any, classes: tuple[Any, ...], name: str) -> None:
     if isinstance(label, str | bytes | Number | np.generic) and label in classes:
         return
-    hint = _did_you_mean(label, classes)
-    raise TargetError(f"target {label!r} is not a class of {name}; its classes: {_listed(classes)}{hint}")
+    told = f"target {label!r:.80} is not a class of {name}"
+    if len(classes) == 1:
+        raise TargetError(
+            f"{told}: on the background rows it answers {_listed(classes)} only; give data on both sides"
+        )
+    raise TargetError(f"{told}; its classes: {_listed(classes)}{_did_you_mean(label, classes)}")
 
 
 def _did_you_mean(label: Any, classes: tuple[Any, ...]) -> str:
@@ -281,4 +285,10 @@ def _describe_interval(low: float, high: float) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True

@@ -17,10 +17,11 @@ Matrix = NDArray[np.float64]
 class Effort:
     """How hard the search tries; the defaults suit most queries."""
 
-    rounds: int = 12
-    elite: int = 6
-    patience: int = 2
-    gain: float = 1e-3
+    rounds: int = 16
+    elite: int = 5
+    patience: int = 1
+    gain: float = 2e-3
+    large_gain: float = 0.03
 
 
 def nearest_search(archive: Archive, pool: Matrix, seed: int, effort: Effort) -> Asking[None]:
@@ -50,14 +51,13 @@ def _improve(archive: Archive, rng: np.random.Generator, effort: Effort) -> Aski
 
 
 def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
-    """Step toward the normal while that helps; where it does not, try columns one by one."""
+    """Step toward the normal while that helps much; where it does not, try columns one by one too."""
     width, stalled = 0.05, 0
-    for turn in range(effort.rounds):
+    for _ in range(effort.rounds):
         before = archive.best_distance
         # A difference of scores sees one face of a kink; labels see where the boundary really is.
-        smooth = yield from _toward_normal(archive, width, rng, by_labels=stalled % 2 == 1)
-        gained = archive.best_distance < before * (1 - effort.gain)
-        if not gained or (not smooth and turn % 2 == 0):
+        yield from _toward_normal(archive, width, rng, by_labels=stalled % 2 == 1)
+        if archive.best_distance > before * (1 - effort.large_gain):
             yield from _by_columns(archive, rng, effort.elite)
         if archive.best_distance < before * (1 - effort.gain):
             stalled = 0
@@ -67,24 +67,23 @@ def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Askin
             return
 
 
-def _toward_normal(archive: Archive, width: float, rng: np.random.Generator, by_labels: bool) -> Asking[bool]:
-    """Step from the best row toward the boundary's normal; tell whether the boundary has one."""
+def _toward_normal(archive: Archive, width: float, rng: np.random.Generator, by_labels: bool) -> Asking[None]:
+    """Step from the best row toward the boundary's normal, where it has one."""
     region = archive.region
     z = archive.nearest(1)[0]
     movable = np.flatnonzero(region.free & ~region.discrete & ~np.isnan(region.start))
     ray = np.abs(z[movable] - region.start[movable]) / region.scale[movable]
     if not len(movable) or not ray.any():
-        return False
+        return
     normal = np.zeros(len(z))
     if not by_labels:
         normal = yield from moves.score_normal(region, z, movable, width * float(ray.max()))
     if not normal.any() and len(movable) > 1:
         normal = yield from moves.label_normal(region, z, movable, width, rng)
     if not normal.any():
-        return False
+        return
     rows = moves.plane_feet(region, z, normal, archive.metric.norm)
     yield from _try(archive, rows, count=4, tolerance=1e-3)
-    return True
 
 
 def _by_columns(archive: Archive, rng: np.random.Generator, elite: int) -> Asking[None]:

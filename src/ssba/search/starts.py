@@ -34,8 +34,8 @@ def _waves(region: Region, metric: Metric, pool: Matrix, rng: np.random.Generato
     yield near[:_NEAREST]
     rest = near[_NEAREST:]
     yield rest[np.unique(np.linspace(0, len(rest) - 1, _FURTHER).astype(int))] if len(rest) else rest
-    yield _distinct(region.pull_in(_corners(region, rng))[0])
-    yield _distinct(region.pull_in(_scattered(region, rng))[0])
+    yield _feasible(region, _corners(region, rng))
+    yield _feasible(region, _scattered(region, rng))
 
 
 def _pulled_in(region: Region, pool: Matrix) -> Matrix:
@@ -46,8 +46,12 @@ def _pulled_in(region: Region, pool: Matrix) -> Matrix:
     pool = np.where(np.isnan(pool), region.x, pool)
     if region.discrete.any():
         pool = np.concatenate([pool, np.where(region.discrete, region.start, pool)])
-    rows, fine = region.pull_in(pool)
-    return _distinct(rows[fine])
+    return _feasible(region, pool)
+
+
+def _feasible(region: Region, rows: Matrix) -> Matrix:
+    pulled, fine = region.pull_in(rows)
+    return _distinct(pulled[fine])
 
 
 def _distinct(rows: Matrix) -> Matrix:
@@ -113,7 +117,7 @@ def _climb(archive: Archive) -> Asking[None]:
             return
         helped = np.asarray(reply.margin > before)
         if helped.any():
-            yield region.pull_in(_combined(base, rows[helped], reply.margin[helped])[None, :])[0]
+            yield _feasible(region, _combined(base, rows[helped], reply.margin[helped])[None, :])
         else:
             share *= 0.4
 
@@ -133,8 +137,7 @@ def single_changes(region: Region, base: Matrix, share: float) -> Matrix:
         rows.append(changed)
     if not rows:
         return base[None, :][:0]
-    pulled, fine = region.pull_in(np.concatenate(rows))
-    pulled = pulled[fine]
+    pulled = _feasible(region, np.concatenate(rows))
     return np.asarray(pulled[(pulled != base).any(axis=1)])
 
 
