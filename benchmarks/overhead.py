@@ -1,8 +1,8 @@
 """What finding boundary points costs beyond the model's own time.
 
-For each case the rows that `sample_boundary` asks about are recorded once. Then, in turn, `sample_boundary` is
-timed, and bare `predict` is timed on the same rows: in the same batches, and once more with all rows of a
-halving in one call. Each figure is the median over the repeats; the ratio is what counts.
+For each case the rows that `sample_boundary` asks about are recorded once. Then, in turn,
+`sample_boundary` is timed, and bare `predict` is timed on the same rows: in the same batches, and once
+more with all rows of a halving in one call. Each figure is the median over the repeats; the ratio is what counts.
 
     python -m benchmarks.overhead [--points 100000] [--repeats 7]
 """
@@ -11,6 +11,7 @@ import argparse
 import platform
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,18 +19,31 @@ import numpy as np
 import pandas as pd
 import sklearn
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC
 
 import ssba
 
+MODELS: dict[str, Callable[[], Any]] = {
+    "logistic": LogisticRegression,
+    "MLP 64-32": lambda: MLPClassifier((64, 32), max_iter=60, random_state=0),
+    "RBF SVC": SVC,
+    "forest 100": lambda: RandomForestClassifier(100, random_state=0),
+}
 
-def fitted(features: int, frame: bool) -> tuple[Any, Any]:
-    """Return the data and model of the paper's table 1(a)."""
+
+def fitted(features: int, frame: bool, name: str = "logistic") -> tuple[Any, Any]:
+    """Return the data of the paper's table 1(a) and a model of it."""
     X, y = make_classification(
         n_samples=2000, n_features=features, n_informative=features, n_redundant=0, random_state=42
     )
     data = pd.DataFrame(X, columns=[f"f{j}" for j in range(features)]) if frame else X
-    return data, LogisticRegression().fit(data, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return data, MODELS[name]().fit(data, y)
 
 
 class Recorder:
@@ -59,8 +73,10 @@ def seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def compare(features: int, frame: bool, points: int, repeats: int) -> dict[str, float]:
-    data, model = fitted(features, frame)
+def compare(
+    features: int, frame: bool, points: int, repeats: int, name: str = "logistic"
+) -> dict[str, float]:
+    data, model = fitted(features, frame, name)
     batches = batches_of(data, model, points)
     rows = pd.concat(batches) if frame else np.concatenate(batches)
     whole = [rows[begin : begin + points] for begin in range(0, len(rows), points)]
@@ -74,6 +90,16 @@ def compare(features: int, frame: bool, points: int, repeats: int) -> dict[str, 
     return {name: statistics.median(values) for name, values in times.items()}
 
 
+def show(name: str, features: int, frame: bool, points: int, repeats: int) -> None:
+    found = compare(features, frame, points, repeats, name)
+    same, whole = found["ssba"] / found["same"], found["ssba"] / found["whole"]
+    print(
+        f"| {name} | {'frame' if frame else 'array'} | {features} | {points:,} | {found['ssba'] * 1e3:.0f} ms | "
+        f"{found['same'] * 1e3:.0f} ms | {same:.2f} | {found['whole'] * 1e3:.0f} ms | {whole:.2f} |",
+        flush=True,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=100_000)
@@ -81,22 +107,14 @@ def main() -> None:
     asked = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, ", end="")
     print(f"numpy {np.__version__}, scikit-learn {sklearn.__version__}, ssba {ssba.__version__}")
-    print(
-        f"sample_boundary({asked.points:,}) over bare predict of the same rows, medians of {asked.repeats}\n"
-    )
-    print(
-        "| rows as | features | sample_boundary | predict, same batches | ratio | predict, large batches | ratio |"
-    )
-    print("|---|---|---|---|---|---|---|")
+    print(f"sample_boundary over bare predict of the same rows, one process, medians of {asked.repeats}\n")
+    print("| model | rows as | features | points | sample_boundary | predict, same batches | ratio ", end="")
+    print("| predict, all rows of a halving at once | ratio |\n|---|---|---|---|---|---|---|---|---|")
     for frame in (False, True):
         for features in (2, 10, 50):
-            found = compare(features, frame, asked.points, asked.repeats)
-            same, whole = found["ssba"] / found["same"], found["ssba"] / found["whole"]
-            print(
-                f"| {'frame' if frame else 'array'} | {features} | {found['ssba'] * 1e3:.0f} ms | "
-                f"{found['same'] * 1e3:.0f} ms | {same:.2f} | {found['whole'] * 1e3:.0f} ms | {whole:.2f} |",
-                flush=True,
-            )
+            show("logistic", features, frame, asked.points, asked.repeats)
+    for name in list(MODELS)[1:]:
+        show(name, 10, False, asked.points // 20, asked.repeats)
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ _SAMPLE_ROWS = 1024
 _POOL_ROWS = 2000
 # Boundary points behind a bounded move, sampled once per explainer and goal.
 _OWN_BOUNDARY = 2000
-# Small enough for a batch of segments to stay in the processor's cache over all of its halvings.
-_BATCH_CELLS = 65_536
+# A batch of segments large enough to outweigh the fixed cost of a model call, small enough for the cache.
+_BATCH_CELLS = 131_072
 
 
 class OneSided(ModelError):
@@ -160,7 +160,7 @@ class Engine:
             path=Path(self.metric.discrete, self.space.grid.snap, self.is_plain),
             tolerance=tolerance,
             seed=self.seed,
-            batch_rows=max(256, _BATCH_CELLS // len(self.space.features)),
+            batch_rows=max(1024, _BATCH_CELLS // len(self.space.features)),
         )
         found = []
         for one, count in zip(sides, shares(sides, n), strict=True):

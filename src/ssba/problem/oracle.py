@@ -60,6 +60,8 @@ class Oracle:
     def _ask(self, question: Ask, encoded: Array, *, with_scores: bool) -> Output:
         if len(encoded) == 0:
             return _nothing(self.model.classes, with_scores=with_scores)
+        if len(encoded) <= self.batch_rows:
+            return self._one_batch(question, encoded)
         starts = range(0, len(encoded), self.batch_rows)
         return _joined([self._one_batch(question, encoded[i : i + self.batch_rows]) for i in starts])
 
