@@ -2,7 +2,8 @@
 
 For each case the rows that `sample_boundary` asks about are recorded once. Then, in turn,
 `sample_boundary` is timed, and bare `predict` is timed on the same rows: in the same batches, and once
-more with all rows of a halving in one call. Each figure is the median over the repeats; the ratio is what counts.
+more with all rows of a halving in one call. Each figure is the median over the repeats; the ratios are
+what counts.
 
     python -m benchmarks.overhead [--points 100000] [--repeats 7]
 """
@@ -94,8 +95,9 @@ def show(name: str, features: int, frame: bool, points: int, repeats: int) -> No
     found = compare(features, frame, points, repeats, name)
     same, whole = found["ssba"] / found["same"], found["ssba"] / found["whole"]
     print(
-        f"| {name} | {'frame' if frame else 'array'} | {features} | {points:,} | {found['ssba'] * 1e3:.0f} ms | "
-        f"{found['same'] * 1e3:.0f} ms | {same:.2f} | {found['whole'] * 1e3:.0f} ms | {whole:.2f} |",
+        f"| {name} | {'frame' if frame else 'array'} | {features} | {points:,} "
+        f"| {found['ssba'] * 1e3:.0f} ms | {found['same'] * 1e3:.0f} ms | {same:.2f} "
+        f"| {found['whole'] * 1e3:.0f} ms | {whole:.2f} |",
         flush=True,
     )
 

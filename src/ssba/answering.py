@@ -181,9 +181,12 @@ def _run(
 def _ask(
     engine: Engine, oracle: Oracle, goals: Sequence[Any], asked: Sequence[tuple[int, Matrix]]
 ) -> list[Reply]:
+    if len(asked) > 1 and engine.batch_matters:
+        # Each query keeps a batch of its own then, as it has when it comes alone.
+        return [reply for one in asked for reply in _ask(engine, oracle, goals, [one])]
     output = oracle.output(np.concatenate([rows for _, rows in asked]))
-    step = engine.margin_step
     ends = list(itertools.accumulate((len(rows) for _, rows in asked), initial=0))
+    step = engine.margin_step
     replies = (
         engine.judge(goals[number], _slice(output, begin, end))
         for (number, _), (begin, end) in zip(asked, itertools.pairwise(ends), strict=True)

@@ -201,18 +201,28 @@ class Engine:
         A row's score differs in its last bits with the batch it is asked in. Rounded, it does not, and a
         query takes the same way alone and among others.
         """
-        return self.score_size * (2.0**-15 if self._is_single else 2.0**-30)
+        return self.score_size * 2.0**-30
 
-    @property
-    def _is_single(self) -> bool:
-        """Whether the model computes in 32-bit floats, as far as its scores tell."""
-        scores = self.predicted.scores if self.predicted.values is None else self.predicted.values
-        return scores is not None and bool((scores == scores.astype(np.float32)).all())
+    @cached_property
+    def batch_matters(self) -> bool:
+        """Whether a row's score shifts with its batch by more than rounding absorbs (32-bit networks do)."""
+        among_all = self._scores(self.predicted)
+        if among_all is None:
+            return False
+        for count in (1, 2, 3, 8):
+            few = self._scores(self.oracle().output(self.background[:count].copy()))
+            if few is None or np.abs(few - among_all[: len(few)]).max() > 2.0**-40 * self.score_size:
+                return True
+        return False
+
+    @staticmethod
+    def _scores(output: Output) -> NDArray[Any] | None:
+        return output.scores if output.values is None else output.values
 
     @cached_property
     def score_size(self) -> float:
         """A power of two at or above the largest score or number on the background rows."""
-        scores = self.predicted.scores if self.predicted.values is None else self.predicted.values
+        scores = self._scores(self.predicted)
         largest = 1.0 if scores is None or not scores.size else float(np.abs(scores).max())
         return float(2.0 ** np.ceil(np.log2(largest or 1.0)))
 
