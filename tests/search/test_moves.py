@@ -40,7 +40,7 @@ def aligned(normal: Matrix) -> float:
 
 
 def test_the_slope_of_the_score_is_the_normal() -> None:
-    normal = answered(moves.score_normal(REGION, ON_PLANE, np.arange(4), 0.05), scored(margin))
+    normal = answered(moves.score_normal(REGION, ON_PLANE, list(range(4)), 0.05), scored(margin))
     np.testing.assert_allclose(normal, NORMAL, rtol=1e-9)
 
 
@@ -52,7 +52,7 @@ def test_the_slope_is_taken_inward_at_a_bound() -> None:
         asked.append(Z)
         return scored(margin)(Z)
 
-    normal = answered(moves.score_normal(REGION, z, np.arange(4), 0.05), judge)
+    normal = answered(moves.score_normal(REGION, z, list(range(4)), 0.05), judge)
     np.testing.assert_allclose(normal, NORMAL, rtol=1e-9)
     assert REGION.contains(asked[0]).all()
 
@@ -60,18 +60,18 @@ def test_the_slope_is_taken_inward_at_a_bound() -> None:
 def test_without_scores_or_on_a_plateau_there_is_no_slope() -> None:
     flat = scored(lambda Z: np.full(len(Z), 0.5))
     for judge in (flat, labels_only(lambda Z: margin(Z) >= 0)):
-        assert not answered(moves.score_normal(REGION, ON_PLANE, np.arange(4), 0.05), judge).any()
+        assert not answered(moves.score_normal(REGION, ON_PLANE, list(range(4)), 0.05), judge).any()
 
 
 def test_labels_alone_show_the_normal_of_a_plane() -> None:
-    search = moves.label_normal(REGION, ON_PLANE, np.arange(4), 0.01, np.random.default_rng(1))
+    search = moves.label_normal(REGION, ON_PLANE, list(range(4)), 0.01, np.random.default_rng(1))
     assert aligned(answered(search, labels_only(lambda Z: margin(Z) >= 0))) > 0.999
 
 
 def test_held_columns_have_no_part_in_the_normal() -> None:
     region = SPACE.region([0.0] * 4, "x1 == x.x1")
     z = np.array([2.0, 0.0, 0.0, 0.0])
-    movable = np.array([0, 2, 3])
+    movable = [0, 2, 3]
     search = moves.label_normal(region, z, movable, 0.01, np.random.default_rng(1))
     normal = answered(search, labels_only(lambda Z: margin(Z) >= 0))
     assert normal[1] == 0

@@ -32,3 +32,28 @@ def like(values: Any, reference: Array) -> Array:
 def to_numpy(array: Array) -> Any:
     """Return the array on the host, as NumPy."""
     return array if is_numpy_array(array) else np.asarray(array.cpu())
+
+
+def choose(rows: Array, numbers: Any) -> Array:
+    """Return the rows with the given numbers, in their order.
+
+    >>> choose(np.array([[1.0], [2.0], [3.0]]), [2, 0])
+    array([[3.],
+           [1.]])
+    """
+    return array_namespace(rows).take(rows, like(np.asarray(numbers, dtype=np.int64), rows), axis=0)
+
+
+def repeated(row: Array, count: int) -> Array:
+    """Return an array of `count` copies of a row."""
+    return array_namespace(row).tile(row[None, :], (count, 1))
+
+
+def marked(mask: Array) -> list[int]:
+    """Return the positions where a mask is true.
+
+    >>> marked(np.array([True, False, True]))
+    [0, 2]
+    """
+    positions: list[int] = np.flatnonzero(to_numpy(mask)).tolist()
+    return positions

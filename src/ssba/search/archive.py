@@ -13,7 +13,7 @@ from ssba.boundary.bisection import Answer, Asking
 from ssba.problem.distance import Metric
 from ssba.problem.region import Region
 from ssba.problem.targets import Reply
-from ssba.run.arrays import Array, namespace, to_numpy
+from ssba.run.arrays import Array, choose, like, namespace, to_numpy
 
 _FRONT = 64
 
@@ -54,7 +54,7 @@ class Archive:
 
     def _add_miss(self, Z: Array, reply: Reply) -> None:
         xp = namespace(Z)
-        margin = xp.where(self.region.contains(Z), reply.margin, -np.inf)
+        margin = xp.where(self.region.contains(Z), reply.margin, xp.full_like(reply.margin, -np.inf))
         best = int(xp.argmax(margin))
         if float(margin[best]) > self.miss_margin:
             self.miss, self.miss_margin = Z[best, :], float(margin[best])
@@ -78,7 +78,7 @@ class Archive:
             chosen.setdefault(row_key(row), i)
             if len(chosen) == count:
                 break
-        return self.found[np.asarray(list(chosen.values())), :]
+        return choose(self.found, list(chosen.values()))
 
 
 def row_key(row: Array) -> bytes:
@@ -115,7 +115,7 @@ def recorded(
 def _asked_once(Z: Array, archive: Archive) -> Asking[Reply]:
     """Ask only about rows not asked before; worth its while where rows repeat, that is on a grid."""
     if not Z.shape[0]:
-        return Reply(np.zeros(0, dtype=bool), None)
+        return Reply(like(np.zeros(0, dtype=bool), Z), None)
     if archive.region.grid.trivial:
         archive.rows_asked += Z.shape[0]
         return (yield Z)
@@ -123,11 +123,12 @@ def _asked_once(Z: Array, archive: Archive) -> Asking[Reply]:
     keys = [row_key(row) for row in to_numpy(Z)]
     fresh = {key: i for i, key in enumerate(keys) if key not in memory}
     if fresh:
-        asked = Z[np.asarray(list(fresh.values())), :]
+        asked = choose(Z, list(fresh.values()))
         archive.rows_asked += asked.shape[0]
         reply = yield asked
         margins = [np.nan] * len(fresh) if reply.margin is None else to_numpy(reply.margin).tolist()
         memory.update(zip(fresh, zip(to_numpy(reply.reached).tolist(), margins, strict=True), strict=True))
     known = [memory[key] for key in keys]
+    hits = like(np.array([hit for hit, _ in known], dtype=bool), Z)
     margin = np.array([margin for _, margin in known])
-    return Reply(np.array([hit for hit, _ in known], dtype=bool), None if np.isnan(margin).all() else margin)
+    return Reply(hits, None if np.isnan(margin).all() else like(margin, Z))

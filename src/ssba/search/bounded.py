@@ -3,47 +3,44 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ssba.boundary.bisection import Asking
 from ssba.problem.distance import Metric
 from ssba.problem.region import Region
+from ssba.run.arrays import Array, namespace
 from ssba.search.archive import Archive, recorded
 from ssba.search.refine import Effort, last_resort, nearest_search
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Approach:
     """Feasible rows ordered by how near they come to a boundary point each, which lies at `distances`."""
 
-    rows: Matrix
-    points: Matrix
-    distances: Matrix
+    rows: Array
+    points: Array
+    distances: Array
 
 
-def approach(region: Region, metric: Metric, boundary: Matrix, most: int = 64) -> Approach:
+def approach(region: Region, metric: Metric, boundary: Array, most: int = 64) -> Approach:
     """Return, for each boundary point, its nearest feasible row; the nearest pairs first.
 
     For a box this is exact: no feasible row is nearer to any of the boundary points than the first
     row returned is to its point, since clipping each column is the projection in every norm we use.
     """
-    filled = np.where(np.isnan(boundary), region.x, boundary)
+    xp = namespace(boundary)
+    filled = xp.where(xp.isnan(boundary), region.x, boundary)
     rows, fine = region.pull_in(filled)
     rows, filled = rows[fine], filled[fine]
     distances = metric.distance(rows, filled)
-    order = np.argsort(distances, kind="stable")[:most]
-    return Approach(rows[order], filled[order], distances[order])
+    order = xp.argsort(distances, stable=True)[:most]
+    return Approach(xp.take(rows, order, axis=0), xp.take(filled, order, axis=0), xp.take(distances, order))
 
 
 @dataclass(frozen=True)
 class Surroundings:
     """What a bounded move needs beside its region: rows without constraints, starts, and a budget."""
 
-    unconstrained: Callable[[Matrix], Region]
-    pool: Matrix
+    unconstrained: Callable[[Array], Region]
+    pool: Array
     seed: int
     rows: float
     is_over: Callable[[], bool]
@@ -63,10 +60,10 @@ def bounded_search(archive: Archive, known: Approach, around: Surroundings) -> A
     """
     yield from last_resort(archive, known.rows, around.seed, Effort())
     best = yield from _nearer(archive, known, around)
-    if archive.miss is not None and not archive.has_found and len(known.rows):
+    if archive.miss is not None and not archive.has_found and known.rows.shape[0]:
         row = archive.miss[None, :]
-        far = archive.metric.distance(row, known.points[:1])
-        scored = yield from _nearer(archive, Approach(row, known.points[:1], far), around)
+        far = archive.metric.distance(row, known.points[:1, :])
+        scored = yield from _nearer(archive, Approach(row, known.points[:1, :], far), around)
         if scored.distances[0] <= best.distances[0] * (1 + 1e-9):
             best = scored
     return best
@@ -75,25 +72,25 @@ def bounded_search(archive: Archive, known: Approach, around: Surroundings) -> A
 def _nearer(archive: Archive, best: Approach, around: Surroundings) -> Asking[Approach]:
     """Find the boundary point nearest to the row, the feasible row nearest to that point, and so on."""
     for _ in range(_ROUNDS):
-        if archive.has_found or not len(best.rows) or archive.rows_asked >= around.rows:
+        if archive.has_found or not best.rows.shape[0] or archive.rows_asked >= around.rows:
             break
         point = yield from _boundary_near(archive, best, around)
         if point is None:
             break
         nearer = approach(archive.region, archive.metric, point)
-        far = archive.metric.distance(best.rows[:1], point)
-        best = best if far[0] >= best.distances[0] else Approach(best.rows[:1], point, far)
-        if not len(nearer.rows) or nearer.distances[0] >= best.distances[0] * (1 - 1e-3):
+        far = archive.metric.distance(best.rows[:1, :], point)
+        best = best if far[0] >= best.distances[0] else Approach(best.rows[:1, :], point, far)
+        if not nearer.rows.shape[0] or nearer.distances[0] >= best.distances[0] * (1 - 1e-3):
             break
         yield from last_resort(archive, nearer.rows, around.seed, Effort())
         best = nearer
     return best
 
 
-def _boundary_near(archive: Archive, best: Approach, around: Surroundings) -> Asking[Matrix | None]:
+def _boundary_near(archive: Archive, best: Approach, around: Surroundings) -> Asking[Array | None]:
     """Return the boundary point nearest to the best row, whatever the constraints, as an array of one row."""
-    free = Archive(around.unconstrained(best.rows[0]), archive.metric)
-    pool = np.concatenate([best.points[:1], around.pool])
+    free = Archive(around.unconstrained(best.rows[0, :]), archive.metric)
+    pool = namespace(around.pool).concat([best.points[:1, :], around.pool])
     rows = min(_ROWS_A_ROUND, around.rows - archive.rows_asked)
     yield from recorded(nearest_search(free, pool, around.seed, Effort()), free, rows, around.is_over)
-    return np.asarray(free.nearest(1)) if free.has_found else None
+    return free.nearest(1) if free.has_found else None

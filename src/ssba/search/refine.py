@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking
+from ssba.run.arrays import Array, choose, marked, namespace
 from ssba.search import moves
 from ssba.search.archive import Archive
 from ssba.search.starts import find_ends
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -24,30 +22,30 @@ class Effort:
     large_gain: float = 0.03
 
 
-def nearest_search(archive: Archive, pool: Matrix, seed: int, effort: Effort) -> Asking[None]:
+def nearest_search(archive: Archive, pool: Array, seed: int, effort: Effort) -> Asking[None]:
     """Search for the nearest feasible row that reaches the target; all finds go to the archive."""
     rng = np.random.default_rng(seed)
     region = archive.region
     yield region.start[None, :]
-    if archive.found is not None:
+    if archive.has_found:
         return
     yield from find_ends(archive, pool, rng)
     yield from _improve(archive, rng, effort)
 
 
-def last_resort(archive: Archive, rows: Matrix, seed: int, effort: Effort) -> Asking[None]:
+def last_resort(archive: Archive, rows: Array, seed: int, effort: Effort) -> Asking[None]:
     """Ask about feasible rows near known boundary points, and go on from those that reach the target."""
-    if len(rows):
+    if rows.shape[0]:
         yield rows
     yield from _improve(archive, np.random.default_rng(seed), effort)
 
 
 def _improve(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
-    if archive.found is None:
+    if not archive.has_found:
         return
     yield from moves.close_in(archive.region, archive.nearest(3 * effort.elite), tolerance=0.02)
     yield from _refine(archive, rng, effort)
-    yield from _polish(archive, effort)
+    yield from _polish(archive)
 
 
 def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
@@ -70,20 +68,22 @@ def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Askin
 def _toward_normal(archive: Archive, width: float, rng: np.random.Generator, by_labels: bool) -> Asking[None]:
     """Step from the best row toward the boundary's normal, where it has one."""
     region = archive.region
-    z = archive.nearest(1)[0]
-    movable = np.flatnonzero(region.free & ~region.discrete & ~np.isnan(region.start))
-    ray = np.abs(z[movable] - region.start[movable]) / region.scale[movable]
-    if not len(movable) or not ray.any():
+    z = archive.nearest(1)[0, :]
+    xp = namespace(z)
+    movable = marked(region.free & ~region.discrete & ~xp.isnan(region.start))
+    if not movable:
         return
-    normal = np.zeros(len(z))
+    ray = float(xp.max(choose(xp.abs(z - region.start) / region.scale, movable)))
+    if not ray:
+        return
+    normal = xp.zeros_like(z)
     if not by_labels:
-        normal = yield from moves.score_normal(region, z, movable, width * float(ray.max()))
-    if not normal.any() and len(movable) > 1:
+        normal = yield from moves.score_normal(region, z, movable, width * ray)
+    if not marked(normal != 0) and len(movable) > 1:
         normal = yield from moves.label_normal(region, z, movable, width, rng)
-    if not normal.any():
-        return
-    rows = moves.plane_feet(region, z, normal, archive.metric.norm)
-    yield from _try(archive, rows, count=4, tolerance=1e-3)
+    if marked(normal != 0):
+        rows = moves.plane_feet(region, z, normal, archive.metric.norm)
+        yield from _try(archive, rows, count=4, tolerance=1e-3)
 
 
 def _by_columns(archive: Archive, rng: np.random.Generator, elite: int) -> Asking[None]:
@@ -91,32 +91,32 @@ def _by_columns(archive: Archive, rng: np.random.Generator, elite: int) -> Askin
     region = archive.region
     yield from moves.pull_back(region, archive.nearest(elite), rng)
     good = archive.nearest(elite)
-    rows = np.concatenate(
-        [moves.recombined(region, good, 16, rng), moves.scattered_around(region, good, 16, 0.3, rng)]
-    )
-    yield from _try(archive, rows, count=elite, tolerance=0.02)
+    mixed = moves.recombined(region, good, 16, rng)
+    drawn = moves.scattered_around(region, good, 16, 0.3, rng)
+    yield from _try(archive, namespace(good).concat([mixed, drawn]), count=elite, tolerance=0.02)
 
 
-def _try(archive: Archive, rows: Matrix, count: int, tolerance: float) -> Asking[None]:
+def _try(archive: Archive, rows: Array, count: int, tolerance: float) -> Asking[None]:
     """Ask about rows that would be an improvement, and close in on the nearest that reached the target."""
-    near = archive.metric.distance(rows, archive.region.x)
-    rows = rows[near < 1.3 * archive.best_distance]
-    if not len(rows):
+    xp = namespace(rows)
+    rows = rows[archive.metric.distance(rows, archive.region.x) < 1.3 * archive.best_distance]
+    if not rows.shape[0]:
         return
     reply = yield rows
-    hits = rows[np.asarray(reply.reached) & archive.region.contains(rows)]
-    hits = hits[np.argsort(archive.metric.distance(hits, archive.region.x), kind="stable")][:count]
-    if len(hits):
-        yield from moves.close_in(archive.region, hits, tolerance)
+    hits = rows[reply.reached & archive.region.contains(rows)]
+    order = xp.argsort(archive.metric.distance(hits, archive.region.x), stable=True)[:count]
+    if order.shape[0]:
+        yield from moves.close_in(archive.region, xp.take(hits, order, axis=0), tolerance)
 
 
-def _polish(archive: Archive, effort: Effort) -> Asking[None]:
+def _polish(archive: Archive) -> Asking[None]:
+    """Walk the grid while a neighbour is nearer, then bisect as finely as is worth it."""
     region = archive.region
     while True:
         before = archive.best_distance
-        rows = moves.neighbours(region, archive.nearest(1)[0])
+        rows = moves.neighbours(region, archive.nearest(1)[0, :])
         rows = rows[archive.metric.distance(rows, region.x) < before]
-        if not len(rows):
+        if not rows.shape[0]:
             break
         yield rows
         if archive.best_distance >= before:

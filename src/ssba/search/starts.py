@@ -3,102 +3,107 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking
 from ssba.problem.distance import Metric
 from ssba.problem.region import Region
-from ssba.search.archive import Archive
-
-Matrix = NDArray[np.float64]
+from ssba.run.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
+from ssba.search.archive import Archive, row_key
 
 _NEAREST, _FURTHER, _RANDOM = 48, 128, 128
 _CLIMB_ROUNDS = 30
 
 
-def find_ends(archive: Archive, pool: Matrix, rng: np.random.Generator) -> Asking[None]:
+def find_ends(archive: Archive, pool: Array, rng: np.random.Generator) -> Asking[None]:
     """Ask about ever more distant kinds of rows until some reach the target."""
-    region = archive.region
-    for rows in _waves(region, archive.metric, pool, rng):
-        if len(rows):
+    for rows in _waves(archive.region, archive.metric, pool, rng):
+        if rows.shape[0]:
             yield rows
-        if archive.found is not None:
+        if archive.has_found:
             return
     if archive.miss is not None:
         yield from _climb(archive)
 
 
-def _waves(region: Region, metric: Metric, pool: Matrix, rng: np.random.Generator) -> Iterator[Matrix]:
+def _waves(region: Region, metric: Metric, pool: Array, rng: np.random.Generator) -> Iterator[Array]:
+    xp = namespace(pool)
     near = _pulled_in(region, pool)
-    near = near[np.argsort(metric.distance(near, region.x), kind="stable")]
-    yield near[:_NEAREST]
-    rest = near[_NEAREST:]
-    yield rest[np.unique(np.linspace(0, len(rest) - 1, _FURTHER).astype(int))] if len(rest) else rest
+    near = xp.take(near, xp.argsort(metric.distance(near, region.x), stable=True), axis=0)
+    yield near[:_NEAREST, :]
+    rest = near[_NEAREST:, :]
+    yield choose(rest, np.unique(np.linspace(0, max(len(rest) - 1, 0), _FURTHER).astype(int))[: len(rest)])
     yield _feasible(region, _corners(region, rng))
     yield _feasible(region, _scattered(region, rng))
 
 
-def _pulled_in(region: Region, pool: Matrix) -> Matrix:
+def _pulled_in(region: Region, pool: Array) -> Array:
     """Move rows into the region, each as it is and once more with the query's own levels.
 
     A background row's missing cells take the query's value.
     """
-    pool = np.where(np.isnan(pool), region.x, pool)
-    if region.discrete.any():
-        pool = np.concatenate([pool, np.where(region.discrete, region.start, pool)])
+    xp = namespace(pool)
+    pool = xp.where(xp.isnan(pool), region.x, pool)
+    if marked(region.discrete):
+        pool = xp.concat([pool, xp.where(region.discrete, region.start, pool)])
     return _feasible(region, pool)
 
 
-def _feasible(region: Region, rows: Matrix) -> Matrix:
+def _feasible(region: Region, rows: Array) -> Array:
+    """Pull rows into the region, and drop repeated ones and those that did not get there."""
     pulled, fine = region.pull_in(rows)
-    return _distinct(pulled[fine])
+    pulled = pulled[fine]
+    first: dict[bytes, int] = {}
+    for i, row in enumerate(to_numpy(pulled)):
+        first.setdefault(row_key(row), i)
+    return choose(pulled, list(first.values()))
 
 
-def _distinct(rows: Matrix) -> Matrix:
-    _, first = np.unique(rows, axis=0, return_index=True, equal_nan=False)
-    return rows[np.sort(first)]
-
-
-def _reach(region: Region) -> tuple[Matrix, Matrix]:
+def _reach(region: Region) -> tuple[Array, Array]:
     """Return finite ends to draw between: the bounds, or some scales around the start without them."""
+    xp = namespace(region.start)
     far = 6 * region.scale
-    home = np.nan_to_num(region.start)
-    low = np.where(np.isfinite(region.lower), region.lower, home - far)
-    high = np.where(np.isfinite(region.upper), region.upper, home + far)
+    home = xp.where(xp.isnan(region.start), xp.zeros_like(region.start), region.start)
+    low = xp.where(xp.isfinite(region.lower), region.lower, home - far)
+    high = xp.where(xp.isfinite(region.upper), region.upper, home + far)
     return low, high
 
 
-def _corners(region: Region, rng: np.random.Generator) -> Matrix:
+def _corners(region: Region, rng: np.random.Generator) -> Array:
     """Return rows with every free number at one of its ends, or left alone; all such rows if few."""
+    xp = namespace(region.start)
     low, high = _reach(region)
-    free = np.flatnonzero(region.free & ~region.discrete)
-    if not len(free):
-        choice = np.zeros((_RANDOM, 0), dtype=int)
-    elif len(free) <= 4:
+    free = marked(region.free & ~region.discrete)
+    if 0 < len(free) <= 4:
         choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(
             -1, len(free)
         )
     else:
         choice = rng.integers(0, 3, size=(_RANDOM, len(free)))
-    rows = np.repeat(region.start[None, :], len(choice), axis=0)
-    ends = np.stack([region.start, low, high])
-    rows[:, free] = ends[choice, free]
+    rows = repeated(region.start, len(choice))
+    for i, j in enumerate(free):
+        rows[:, j] = choose(xp.stack([region.start[j], low[j], high[j]]), choice[:, i])
     return _with_levels(region, rows, rng)
 
 
-def _scattered(region: Region, rng: np.random.Generator) -> Matrix:
+def _scattered(region: Region, rng: np.random.Generator) -> Array:
+    xp = namespace(region.start)
     low, high = _reach(region)
-    rows = rng.uniform(low, high, size=(_RANDOM, len(low)))
-    return _with_levels(region, np.where(region.free, rows, region.start), rng)
+    drawn = low + like(rng.random((_RANDOM, low.shape[0])), low) * (high - low)
+    return _with_levels(region, xp.where(region.free, drawn, region.start), rng)
 
 
-def _with_levels(region: Region, rows: Matrix, rng: np.random.Generator) -> Matrix:
+def _with_levels(region: Region, rows: Array, rng: np.random.Generator) -> Array:
     """Draw an allowed level for every free discrete cell, keeping the start's half of the time."""
-    for j in np.flatnonzero(region.free & region.discrete):
-        levels = np.flatnonzero(region.allowed[j]).astype(float)
-        drawn = rng.choice(levels, size=len(rows))
-        rows[:, j] = np.where(rng.random(len(rows)) < 0.5, region.start[j], drawn)
+    for j in marked(region.free & region.discrete):
+        drawn = rng.choice(levels_of(region, j), size=rows.shape[0])
+        kept = rng.random(rows.shape[0]) < 0.5
+        rows[:, j] = like(np.where(kept, float(region.start[j]), drawn), rows)
     return rows
+
+
+def levels_of(region: Region, j: int) -> list[float]:
+    """Return the allowed codes of a discrete column."""
+    return [float(code) for code in marked(region.allowed[j, :])]
 
 
 def _climb(archive: Archive) -> Asking[None]:
@@ -110,40 +115,48 @@ def _climb(archive: Archive) -> Asking[None]:
     for _ in range(_CLIMB_ROUNDS):
         before, base = archive.miss_margin, archive.miss
         rows = single_changes(region, base, share)
-        if archive.has_found or not len(rows):
+        if archive.has_found or not rows.shape[0]:
             return
         reply = yield rows
         if reply.margin is None:
             return
-        helped = np.asarray(reply.margin > before)
-        if helped.any():
+        helped = reply.margin > before
+        if marked(helped):
             yield _feasible(region, _combined(base, rows[helped], reply.margin[helped])[None, :])
         else:
             share *= 0.4
 
 
-def single_changes(region: Region, base: Matrix, share: float) -> Matrix:
+def single_changes(region: Region, base: Array, share: float) -> Array:
     """Return `base` with one column changed at a time: part of the way to its ends, or to each level."""
+    xp = namespace(base)
     low, high = _reach(region)
     rows = []
-    for j in np.flatnonzero(region.free):
-        if region.discrete[j]:
-            values = np.flatnonzero(region.allowed[j]).astype(float)
+    for j in marked(region.free):
+        if bool(region.discrete[j]):
+            values = levels_of(region, j)
         else:
-            home = 0.5 * (low[j] + high[j]) if np.isnan(base[j]) else base[j]
-            values = home + share * np.array([low[j] - home, high[j] - home])
-        changed = np.repeat(base[None, :], len(values), axis=0)
-        changed[:, j] = values
-        rows.append(changed)
+            down, up = float(low[j]), float(high[j])
+            home = 0.5 * (down + up) if bool(xp.isnan(base[j])) else float(base[j])
+            values = [home + share * (down - home), home + share * (up - home)]
+        rows.append(with_column(base, j, values))
     if not rows:
-        return base[None, :][:0]
-    pulled = _feasible(region, np.concatenate(rows))
-    return np.asarray(pulled[(pulled != base).any(axis=1)])
+        return base[None, :][:0, :]
+    pulled = _feasible(region, xp.concat(rows))
+    return pulled[xp.any(pulled != base, axis=1)]
 
 
-def _combined(base: Matrix, rows: Matrix, margins: Matrix) -> Matrix:
+def with_column(row: Array, j: int, values: list[float]) -> Array:
+    """Return copies of a row that differ in one column."""
+    changed = repeated(row, len(values))
+    changed[:, j] = like(np.asarray(values), row)
+    return changed
+
+
+def _combined(base: Array, rows: Array, margins: Array) -> Array:
     """Return `base` with, for every column, the change that helped most."""
-    best = base.copy()
-    for i in np.argsort(margins, kind="stable"):
-        best = np.where(rows[i] != base, rows[i], best)
-    return np.asarray(best)
+    xp = namespace(base)
+    best = base
+    for i in to_numpy(xp.argsort(margins, stable=True)).tolist():
+        best = xp.where(rows[i, :] != base, rows[i, :], best)
+    return best
