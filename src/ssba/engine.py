@@ -58,13 +58,18 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Engine:
-    """Space, model, metric, target and background rows of one explainer."""
+    """Space, model, metric, target and background rows of one explainer.
+
+    `background` holds the rows without missing cells; `incomplete` the others, which serve a query as
+    starts once their missing cells have taken its values. `complete` tells which rows of the data are which.
+    """
 
     space: Space
     model: Model
     metric: Metric
     target: Any
     background: Matrix
+    incomplete: Matrix
     complete: NDArray[np.bool_]
     seed: int
 
@@ -82,11 +87,12 @@ class Engine:
         return judge(goal, output, self.model.classes)
 
     def pool(self, goal: Goal) -> Matrix:
-        """Return background rows on the target's side, as starts for a query; a fixed choice if many."""
+        """Return background rows on the target's side, or with missing cells; a fixed choice if many."""
         rows = self.background[self.judge(goal, self.predicted).reached]
         if not len(rows) and self.model.classes is not None and not isinstance(goal, Probability):
             self.refuse_one_side(goal)
-        return rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
+        rows = rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
+        return np.concatenate([rows, self.incomplete[:_POOL_ROWS]])
 
     def refuse_one_side(self, goal: Goal) -> None:
         """Raise because all background rows lie on one side of the boundary."""
@@ -245,7 +251,7 @@ def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
     complete = np.asarray(~np.isnan(Z).any(axis=1))
     if complete.sum() < 2:
         complete = np.ones(len(Z), dtype=bool)
-    background = _on_grid(space, Z[complete])
+    background, incomplete = _on_grid(space, Z[complete]), _on_grid(space, Z[~complete])
     sample = background[shuffle(len(background), wishes.seed, salt=5)[:_SAMPLE_ROWS]]
     adapted = adapt(
         model,
@@ -255,7 +261,7 @@ def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
     )
     check_target(wishes.target, adapted)
     measured = metric(space.features, Z, wishes.distance, wishes.scale, wishes.weights)
-    return Engine(space, adapted, measured, wishes.target, background, complete, wishes.seed)
+    return Engine(space, adapted, measured, wishes.target, background, incomplete, complete, wishes.seed)
 
 
 def _on_grid(space: Space, Z: Matrix) -> Matrix:
