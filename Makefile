@@ -15,7 +15,7 @@ CHECKED := src tests benchmarks
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(DEMO) ## train a model on the heart data and explain one patient
+demo: $(DEMO) ## train a model on the heart data and explain two patients
 	@$(BIN)/ssba demo
 
 # Two test workers each with as many BLAS threads as cores would fight for the cores.

@@ -8,7 +8,7 @@ import itertools
 import math
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,8 @@ Vector = NDArray[np.float64]
 # a batch and a single row may differ in the last bits of their sums.
 _THIN = 2.0**-13
 _SPARES = 48
+# How much longer a change may get for the sake of fewer digits.
+_SHORTER = 1e-3
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Case:
     clash: tuple[str, ...] = ()
     ran_out: bool = False
     verified_rows: int = 0
+    offers: Iterator[Matrix] = field(default_factory=lambda: iter(()))
+    different: int = 0
 
     @property
     def rows_used(self) -> int:
@@ -101,6 +105,8 @@ def answer_queries(
         _compile(engine, case)
     _predict(engine, [case for case in cases if case.status is None])
     searching = [case for case in cases if case.status is None]
+    for _ in range(len(cases) - len(searching)):
+        done()
     _search(engine, searching, limits, boundary, done)
     for case in searching:
         case.ran_out = any(archive.stopped for archive in case.archives)
@@ -123,17 +129,29 @@ def _compile(engine: Engine, case: Case) -> None:
 def _predict(engine: Engine, cases: Sequence[Case]) -> None:
     if not cases:
         return
-    rows = np.stack([case.x for case in cases])
-    output = engine.oracle().verdict(rows)
-    for i, case in enumerate(cases):
-        mine = _slice(output, i, i + 1)
+    verdicts = _verdicts(engine, np.stack([case.x for case in cases]))
+    for case, mine in zip(cases, verdicts, strict=True):
         label = None if mine.labels is None else mine.labels[0]
         case.goal = resolve(engine.target, label)
-        predictions, scores = shown(case.goal, mine, engine.model.classes)
-        case.prediction, case.score = predictions[0], scores[0]
+        case.prediction, case.score = _told(engine, case.goal, mine)
         case.verified_rows += 1
         if engine.judge(case.goal, mine).reached[0]:
             case.status = Status.ALREADY_THERE
+
+
+def _verdicts(engine: Engine, rows: Matrix) -> list[Output]:
+    """Ask the model itself about rows: in one batch, or one by one where the batch matters."""
+    oracle = engine.oracle()
+    if engine.batch_matters:
+        return [oracle.verdict(rows[i : i + 1]) for i in range(len(rows))]
+    output = oracle.verdict(rows)
+    return [_slice(output, i, i + 1) for i in range(len(rows))]
+
+
+def _told(engine: Engine, goal: Goal, output: Output) -> tuple[Any, float | None]:
+    """Return prediction and score of one row; the score without the bits that depend on its batch."""
+    (prediction,), (score,) = shown(goal, output, engine.model.classes)
+    return prediction, None if score is None else float(f"{score:.9g}")
 
 
 def _search(
@@ -143,9 +161,12 @@ def _search(
     boundary: Matrix | None,
     done: Callable[[], object],
 ) -> None:
+    pools: dict[Goal | None, Matrix] = {}
     for case in cases:
         case.archives = [Archive(region, engine.metric) for region in case.regions]
-        case.pool = _pool(engine, case, boundary)
+        if case.goal not in pools:
+            pools[case.goal] = _pool(engine, case, boundary)
+        case.pool = pools[case.goal]
     _run(engine, cases, [_nearest(engine, case, limits) for case in cases], done)
 
 
@@ -204,56 +225,84 @@ def _slice(output: Output, begin: int, end: int) -> Output:
 
 def _verify(engine: Engine, cases: Sequence[Case], k: int) -> None:
     """Check the best rows of every case, as written, and ask the model itself; the next where one fails."""
-    offers = {id(case): iter(_offers(engine, case, k)) for case in cases}
+    for case in cases:
+        _prepare_offers(engine, case, k)
     open_cases = list(cases)
     while open_cases:
-        round_of = [
-            (case, row) for case in open_cases for row in itertools.islice(offers[id(case)], _wanted(case, k))
+        offered = [
+            (case, group)
+            for case in open_cases
+            for group in itertools.islice(case.offers, case.different - len(case.answers))
         ]
-        if not round_of:
+        if not offered:
             break
-        _accept(engine, round_of)
-        asked = {id(case) for case, _ in round_of}
-        open_cases = [case for case in open_cases if len(case.answers) < k and id(case) in asked]
+        _accept(engine, offered)
+        open_cases = [case for case in open_cases if len(case.answers) < case.different]
     for case in cases:
         case.answers.sort(key=lambda answer: answer.distance)
 
 
-def _wanted(case: Case, k: int) -> int:
-    return k - len(case.answers)
-
-
-def _offers(engine: Engine, case: Case, k: int) -> list[Vector]:
+def _prepare_offers(engine: Engine, case: Case, k: int) -> None:
+    """Line up the rows to check: up to `k` different ones, then spares that stand in for refused ones."""
     rows = np.concatenate([hits for archive in case.archives for hits in archive.hits])
-    return [rows[i] for i in pick_order(rows, case.x, engine.metric, k, _SPARES)]
+    order, case.different = pick_order(rows, case.x, engine.metric, k, _SPARES)
+    case.offers = (_shorter(engine, case, rows[i]) for i in order)
 
 
-def _accept(engine: Engine, offered: Sequence[tuple[Case, Vector]]) -> None:
-    """Append to each case those of its offered rows that pass every check."""
-    oracle = engine.oracle()
-    rows = np.stack([row for _, row in offered])
+def _shorter(engine: Engine, case: Case, row: Vector) -> Matrix:
+    """Return the row with its changed numbers in few digits, the fewest first, and last as it was found.
+
+    Rounding goes away from the query, so that it rather adds to the change than undoes it, and costs at
+    most a small share of the distance. What a person reads is then the very number that was scored.
+    """
+    rough = ~engine.space.grid.stepped & ~engine.metric.discrete & (row != case.x) & ~np.isnan(row - case.x)
+    if not rough.any():
+        return row[None, :]
+    magnitude = np.floor(np.log10(engine.metric.scale))
+    away = np.sign(np.nan_to_num(row - case.x))
+    forms = []
+    for digits in (1, 2, 3, 4):
+        power = 10.0 ** (digits - magnitude)
+        short = np.where(away > 0, np.ceil(row * power), np.floor(row * power)) / power
+        forms.append(np.where(rough, short, row))
+    rows = engine.space.grid.snap(np.stack(forms))
+    longest = (1 + _SHORTER) * float(engine.metric.distance(row[None, :], case.x)[0])
+    return np.concatenate([rows[engine.metric.distance(rows, case.x) <= longest], row[None, :]])
+
+
+def _accept(engine: Engine, offered: Sequence[tuple[Case, Matrix]]) -> None:
+    """Append to each case, of every group of rows offered for it, the first that passes every check."""
+    rows = np.concatenate([group for _, group in offered])
     written = engine.space.encode(engine.space.decode(rows))
-    output = oracle.verdict(rows.copy())
-    for i, (case, _) in enumerate(offered):
-        assert case.goal is not None
-        mine = _slice(output, i, i + 1)
-        reply = engine.judge(case.goal, mine)
-        case.verified_rows += 1
-        if not reply.reached[0] or not is_feasible(engine, case, written[i]):
-            continue
-        if (
-            _is_thin(engine, reply)
-            and not engine.judge(case.goal, oracle.verdict(rows[i : i + 1])).reached[0]
-        ):
-            continue
-        case.answers.append(_counterfactual(engine, case, written[i], mine))
+    verdicts = _verdicts(engine, rows)
+    begin = 0
+    for case, group in offered:
+        end = begin + len(group)
+        case.verified_rows += len(group)
+        for i in range(begin, end):
+            if _passes(engine, case, written[i], verdicts[i]):
+                case.answers.append(_counterfactual(engine, case, written[i], verdicts[i]))
+                break
+        begin = end
+
+
+def _passes(engine: Engine, case: Case, z: Vector, verdict: Output) -> bool:
+    """Check a row as written: constraints, the model's own word, and that word for the row alone."""
+    assert case.goal is not None
+    reply = engine.judge(case.goal, verdict)
+    if not reply.reached[0] or not _is_feasible(engine, case, z):
+        return False
+    if not _is_thin(engine, reply):
+        return True
+    alone = engine.oracle().verdict(z[None, :])
+    return bool(engine.judge(case.goal, alone).reached[0])
 
 
 def _is_thin(engine: Engine, reply: Reply) -> bool:
     return reply.margin is None or abs(float(reply.margin[0])) < _THIN * engine.score_size
 
 
-def is_feasible(engine: Engine, case: Case, z: Vector) -> bool:
+def _is_feasible(engine: Engine, case: Case, z: Vector) -> bool:
     """Check a finished row against every constraint in user units, and against the declared columns."""
     if not any(region.contains(z[None, :])[0] for region in case.regions):
         return False
@@ -266,13 +315,13 @@ def _counterfactual(
 ) -> Counterfactual:
     assert case.goal is not None
     query, row = engine.space.row_values(case.x), engine.space.row_values(z)
-    predictions, scores = shown(case.goal, output, engine.model.classes)
+    prediction, score = _told(engine, case.goal, output)
     return Counterfactual(
         values=row,
         changes={name: (query[name], row[name]) for name in row if query[name] != row[name]},
         distance=float(engine.metric.distance(z[None, :], case.x)[0]),
-        prediction=predictions[0],
-        score=scores[0],
+        prediction=prediction,
+        score=score,
         distance_to_boundary=to_go,
     )
 
@@ -281,7 +330,7 @@ def _last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary
     """Where no row reached the target: try those nearest to the boundary; one is the bounded move."""
     if not cases:
         return
-    points = _boundary_points(engine, boundary)
+    points = _boundary_points(engine, boundary, limits)
     approaches: dict[int, list[Approach]] = {id(case): [] for case in cases}
     _run(
         engine,
@@ -297,24 +346,26 @@ def _last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary
 def _toward_boundary(
     engine: Engine, case: Case, points: Matrix, limits: Limits, found: list[Approach]
 ) -> Asking[None]:
-    around = Surroundings(
-        unconstrained=lambda row: compile_regions(engine.space, engine.metric, row, ())[0],
-        pool=case.pool,
-        seed=engine.seed,
-        rows=limits.rows,
-        is_over=limits.is_over,
-    )
-    for archive in case.archives:
+    for number, archive in enumerate(case.archives):
+        share = (limits.rows - case.rows_asked) / (len(case.archives) - number)
+        rows = archive.rows_asked + share
+        around = Surroundings(
+            unconstrained=lambda row: compile_regions(engine.space, engine.metric, row, ())[0],
+            pool=case.pool,
+            seed=engine.seed,
+            rows=rows,
+            is_over=limits.is_over,
+        )
         known = approach(archive.region, engine.metric, points)
         search = bounded_search(archive, known, around)
         found.append(known)
-        nearer = yield from recorded(search, archive, limits.rows, limits.is_over)
+        nearer = yield from recorded(search, archive, rows, limits.is_over)
         if nearer is not None:
             found.append(nearer)
 
 
-def _boundary_points(engine: Engine, boundary: Matrix | None) -> Matrix:
-    own = engine.own_boundary
+def _boundary_points(engine: Engine, boundary: Matrix | None, limits: Limits) -> Matrix:
+    own = engine.background[:0] if limits.is_over() else engine.own_boundary
     return own if boundary is None else np.concatenate([own, boundary])
 
 
@@ -333,9 +384,13 @@ def _bounded_move(engine: Engine, case: Case, approaches: Sequence[Approach]) ->
     rest = [(None, row) for row in (*misses, *(region.start for region in case.regions))]
     for to_go, row in (*offers, *rest):
         written = engine.space.encode(engine.space.decode(row[None, :]))[0]
-        if is_feasible(engine, case, written):
+        if _is_feasible(engine, case, written):
             case.verified_rows += 1
             output = engine.oracle().verdict(written[None, :])
+            if _passes(engine, case, written, output):
+                # The budget ended before the search could ask about it.
+                case.answers.append(_counterfactual(engine, case, written, output))
+                return None
             return _counterfactual(engine, case, written, output, to_go)
     return None
 
@@ -372,7 +427,7 @@ def _explanation(engine: Engine, case: Case, seconds: float) -> Explanation:
     )
 
 
-def limits(rows: float | None, seconds: float | None, k: int) -> Limits:
+def limits_from_now(rows: int, seconds: float | None, k: int) -> Limits:
     """Turn a budget into limits that start now."""
     deadline = math.inf if seconds is None else time.monotonic() + seconds
-    return Limits(math.inf if rows is None else rows, deadline, k)
+    return Limits(rows, deadline, k)

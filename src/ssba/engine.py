@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arguments import listed
+from ssba.arguments import listed, number
 from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
 from ssba.boundary.points import BoundarySet, Sampling, Sides, brackets, shares
@@ -34,8 +34,8 @@ from ssba.problem.targets import (
 _SAMPLE_ROWS = 1024
 # Target-side rows that a query starts from; more cost time and find nothing nearer once refined.
 _POOL_ROWS = 2000
-# Boundary points behind a bounded move, sampled once per explainer and goal.
-_OWN_BOUNDARY = 2000
+# Boundary points that bounded moves begin with, sampled once per explainer.
+_OWN_BOUNDARY = 500
 # A batch of segments large enough to outweigh the fixed cost of a model call, small enough for the cache.
 _BATCH_CELLS = 131_072
 
@@ -79,8 +79,8 @@ class Engine:
 
     @cached_property
     def predicted(self) -> Output:
-        """What the model says about the background rows (a copy: a model may work in place)."""
-        return self.oracle().output(self.background.copy())
+        """What the model says about the background rows."""
+        return self.oracle().output(self.background)
 
     def judge(self, goal: Goal, output: Output) -> Reply:
         """Tell which rows reach the goal."""
@@ -91,8 +91,10 @@ class Engine:
         rows = self.background[self.judge(goal, self.predicted).reached]
         if not len(rows) and self.model.classes is not None and not isinstance(goal, Probability):
             self.refuse_one_side(goal)
-        rows = rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
-        return np.concatenate([rows, self.incomplete[:_POOL_ROWS]])
+        return np.concatenate([self._some(rows), self._some(self.incomplete)])
+
+    def _some(self, rows: Matrix) -> Matrix:
+        return rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
 
     def refuse_one_side(self, goal: Goal) -> None:
         """Raise because all background rows lie on one side of the boundary."""
@@ -149,12 +151,12 @@ class Engine:
             )
         given = given[self.complete]
         if isinstance(self.target, ValueBetween):
-            wished = Output(values=given.astype(float))
+            numbers = np.array([number("labels", one, "a number for each row") for one in given])
+            wished = Output(values=numbers)
             return np.asarray(
                 self.judge(self.target, wished).reached == self.judge(self.target, self.predicted).reached
             )
-        predicted = self.predicted.labels
-        return np.asarray(given == predicted)
+        return np.asarray(given == self.oracle().labels(self.background.copy()).labels)
 
     def sample_boundary(
         self, n: int, tolerance: float, labels: Any = None, progress: Any = None
@@ -216,7 +218,7 @@ class Engine:
         if among_all is None:
             return False
         for count in (1, 2, 3, 8):
-            few = self._scores(self.oracle().output(self.background[:count].copy()))
+            few = self._scores(self.oracle().output(self.background[:count]))
             if few is None or np.abs(few - among_all[: len(few)]).max() > 2.0**-40 * self.score_size:
                 return True
         return False
@@ -249,7 +251,8 @@ def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
     """Check model, data and settings once, and put them together."""
     space, Z = build_space(data, wishes.features)
     complete = np.asarray(~np.isnan(Z).any(axis=1))
-    if complete.sum() < 2:
+    if complete.mean() < 0.5:
+        # Where most rows have a missing cell the model must be able to take them as they are.
         complete = np.ones(len(Z), dtype=bool)
     background, incomplete = _on_grid(space, Z[complete]), _on_grid(space, Z[~complete])
     sample = background[shuffle(len(background), wishes.seed, salt=5)[:_SAMPLE_ROWS]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ssba.answer.result import Explanation, Explanations
-from ssba.answering import Case, answer_queries, limits
+from ssba.answering import Case, answer_queries, limits_from_now
 from ssba.arguments import listed, number, whole
 from ssba.boundary.points import BoundarySet
 from ssba.engine import Engine, Wishes, build_engine
@@ -26,7 +26,8 @@ class Budget:
     """What a call may spend: model rows for the search of each query, and seconds for the whole call.
 
     The best answer so far is returned when it runs out. Checking the query and its answers takes a few
-    rows more. Seconds depend on the machine, rows do not.
+    rows more, and what an explainer does once is not counted: predicting its background rows, and 500
+    boundary points when the first bounded move needs them. Seconds depend on the machine, rows do not.
 
     >>> Budget(rows=500)
     Budget(rows=500, seconds=None)
@@ -62,7 +63,8 @@ class Explainer:
     features : mapping, optional
         Columns whose kind the dtype does not tell: ``{"cp": ssba.categorical(), "age": ssba.integer()}``.
     distance : {"l2", "l1", "gower"}
-        How changes add up; one changed category counts 1 in each.
+        How changes add up; one changed category counts 1 in each. ``"gower"`` is ``"l1"`` with the
+        range as its usual scale, also where `scale` is left at ``"std"``.
     scale : {"std", "mad", "range", "none"} or mapping
         What a number's change is divided by; ``"none"`` is the paper's raw units.
     weights : mapping, optional
@@ -124,14 +126,14 @@ class Explainer:
         constraints
             Constraint objects or texts, such as ``ssba.fixed("sex")`` or ``"age >= x.age"``; all always hold.
         k : int
-            How many different answers to return, nearest first.
+            How many different answers to return at most, nearest first.
         budget : Budget, optional
             How many model rows, and seconds, to spend at most.
         boundary : BoundarySet, optional
             Points from `sample_boundary`, as further starts and for bounded moves.
         """
         x = self._engine.space.encode_row(row)
-        return self._answer([x], [self._constraints(constraints)], k, budget, boundary, None)[0]
+        return self._answer([x], [self._constraints(constraints)], k, budget, boundary, False)[0]
 
     def explain_many(
         self,
@@ -149,8 +151,8 @@ class Explainer:
         list of lists, one a row. `progress` shows a bar; by default in a terminal or notebook only.
         """
         X = self._engine.space.encode(rows)
-        listed = self._constraints_by_row(constraints, len(X))
-        return Explanations(tuple(self._answer(list(X), listed, k, budget, boundary, progress)))
+        by_row = self._constraints_by_row(constraints, len(X))
+        return Explanations(tuple(self._answer(list(X), by_row, k, budget, boundary, progress)))
 
     def sample_boundary(
         self,
@@ -200,14 +202,9 @@ class Explainer:
             raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
         budget = budget or Budget()
         cases = [Case(x, own) for x, own in zip(X, constraints, strict=True)]
-        with _bar(len(cases), "queries", False if len(cases) == 1 else progress) as bar:
-            return answer_queries(
-                self._engine,
-                cases,
-                limits(budget.rows, budget.seconds, k),
-                self._points(boundary),
-                bar.update,
-            )
+        with _bar(len(cases), "queries", progress) as bar:
+            limits = limits_from_now(budget.rows, budget.seconds, k)
+            return answer_queries(self._engine, cases, limits, self._points(boundary), bar.update)
 
     def _points(self, boundary: BoundarySet | None) -> Matrix | None:
         if boundary is None:
@@ -216,24 +213,30 @@ class Explainer:
             raise ArgumentError(f"boundary is {boundary!r:.80}; give a BoundarySet from sample_boundary()")
         if boundary.schema_hash != self._engine.space.schema_hash:
             raise SchemaError("this boundary set was made for other columns; sample it with this explainer")
+        if boundary.model_fingerprint != self._engine.model.fingerprint:
+            raise ArgumentError("this boundary set is of another model; sample it with this explainer")
+        if boundary.target != self._engine.target_text:
+            raise ArgumentError(
+                f"this boundary set leads to {boundary.target}, this explainer to {self._engine.target_text}"
+            )
         return np.asarray(boundary.inside)
 
     def _constraints(self, given: Any) -> tuple[Constraint, ...]:
-        parsed = tuple(constraint(one) for one in _listed(given))
+        parsed = tuple(constraint(one) for one in _members(given))
         for one in parsed:
             check(one, self._engine.space.by_name)
         return parsed
 
     def _constraints_by_row(self, given: Any, count: int) -> list[tuple[Constraint, ...]]:
-        listed = _listed(given)
-        if not any(isinstance(one, list | tuple) for one in listed):
-            return [self._constraints(listed)] * count
-        if len(listed) != count or not all(isinstance(one, list | tuple) for one in listed):
+        members = _members(given)
+        if not any(isinstance(one, list | tuple) for one in members):
+            return [self._constraints(members)] * count
+        if len(members) != count or not all(isinstance(one, list | tuple) for one in members):
             raise ArgumentError(
-                f"constraints holds {len(listed)} entries for {count} rows; give one flat list for all rows, "
-                "or a list with one list of constraints a row"
+                f"constraints holds {len(members)} entries for {count} rows; give one flat list for all "
+                "rows, or a list with one list of constraints a row"
             )
-        return [self._constraints(one) for one in listed]
+        return [self._constraints(one) for one in members]
 
     def __repr__(self) -> str:
         engine = self._engine
@@ -243,7 +246,7 @@ class Explainer:
         )
 
 
-def _listed(given: Any) -> list[Any]:
+def _members(given: Any) -> list[Any]:
     if isinstance(given, Constraint | str):
         return [given]
     return listed(

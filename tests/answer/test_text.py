@@ -36,8 +36,8 @@ STAY = ssba.Counterfactual(QUERY, {}, 0.0, "ill", 0.2, distance_to_boundary=0.87
 class TestSentence:
     def test_found_says_what_to_change_and_what_it_does(self) -> None:
         assert FOUND.sentence == (
-            "Changing chol from 286 mg/dl to 240.123 mg/dl, pain from strong to mild and ca from missing "
-            "to 1 turns the model's answer from ill to well."
+            "Changing chol from 286 mg/dl to 240.123456789 mg/dl, pain from strong to mild and ca from "
+            "missing to 1 turns the model's answer from ill to well."
         )
 
     def test_bounded_says_how_far_it_gets_and_what_to_relax(self) -> None:
@@ -91,7 +91,7 @@ class TestRepr:
     def test_it_is_a_readable_table(self) -> None:
         assert repr(FOUND).splitlines()[2:] == [
             "column      now        proposed",
-            "chol        286 mg/dl  240.123 mg/dl",
+            "chol        286 mg/dl  240.123456789 mg/dl",
             "pain        strong     mild",
             "ca          missing    1",
             "prediction  ill        well",

@@ -17,7 +17,7 @@ METRIC = metric(FEATURES, np.array([[0.0, 0, 0], [1, 1, 1]]), scale="none")
 
 
 def picked(rows: Any, k: int, spare: int = 10) -> list[int]:
-    return pick_order(np.array(rows, dtype=float), X, METRIC, k, spare)
+    return pick_order(np.array(rows, dtype=float), X, METRIC, k, spare)[0]
 
 
 def test_the_nearest_row_comes_first() -> None:
@@ -42,14 +42,21 @@ def test_spares_come_nearest_first_and_no_more_than_wanted() -> None:
     assert picked(rows, k=1, spare=3) == [0, 1, 2, 3]
 
 
+def test_it_tells_how_many_are_different_answers() -> None:
+    rows = np.array([[1 + i / 1000, 0.0, 0.0] for i in range(50)])
+    order, different = pick_order(rows, X, METRIC, 4, 10)
+    assert different == 1
+    assert len(order) == 11
+
+
 def test_no_rows_give_no_answers() -> None:
-    assert pick_order(np.empty((0, 3)), X, METRIC, 3, 5) == []
+    assert pick_order(np.empty((0, 3)), X, METRIC, 3, 5) == ([], 0)
 
 
 def test_missing_cells_that_stayed_missing_are_no_change() -> None:
     x = np.array([np.nan, 0.0, 0.0])
     rows = np.array([[np.nan, 1.0, 0.0], [np.nan, 1.01, 0.0], [5.0, 0.0, 0.0]])
-    assert pick_order(rows, x, METRIC, 2, 5) == [0, 2, 1]
+    assert pick_order(rows, x, METRIC, 2, 5) == ([0, 2, 1], 2)
 
 
 ROWS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.sampled_from([0.0, 1.0])), max_size=15).map(
@@ -59,7 +66,7 @@ ROWS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.sampled_from([0
 
 @given(ROWS, st.integers(1, 5))
 def test_every_offer_is_one_row_and_the_first_is_the_nearest(rows: Matrix, k: int) -> None:
-    order = pick_order(rows, X, METRIC, k, 5)
+    order = pick_order(rows, X, METRIC, k, 5)[0]
     assert len(order) == len(set(order)) <= k + 5
     if len(rows):
         assert METRIC.distance(rows, X)[order[0]] == METRIC.distance(rows, X).min()

@@ -21,7 +21,8 @@ def report(explanation: "Explanation") -> str:
     if not answers:
         return f'<div class="ssba">{_STYLE}{title}</div>'
     label = "counterfactual" if explanation.counterfactuals else "bounded move"
-    head = "".join(f"<th>{label} {i + 1}</th>" for i in range(len(answers)))
+    numbers = [f" {i + 1}" if len(answers) > 1 else "" for i in range(len(answers))]
+    head = "".join(f"<th>{label}{number}</th>" for number in numbers)
     lines = [f"<tr><th>column</th><th>query</th>{head}</tr>"]
     lines += [_line(explanation, name, answers) for name in explanation.query]
     lines.append(_facts("prediction", [explanation.prediction, *(one.prediction for one in answers)]))
@@ -32,13 +33,13 @@ def report(explanation: "Explanation") -> str:
 
 def _line(explanation: "Explanation", name: str, answers: "tuple[Counterfactual, ...]") -> str:
     unit = explanation.units.get(name)
+    written = [escape(text.cell(one.values[name], unit)) for one in answers]
     cells = "".join(
-        f'<td class="changed">{_cell(one.values[name], unit)}</td>'
-        if name in one.changes
-        else f"<td>{_cell(one.values[name], unit)}</td>"
-        for one in answers
+        f'<td class="changed">{cell}</td>' if name in one.changes else f"<td>{cell}</td>"
+        for one, cell in zip(answers, written, strict=True)
     )
-    return f"<tr><th>{escape(name)}</th><td>{_cell(explanation.query[name], unit)}</td>{cells}</tr>"
+    now = escape(text.cell(explanation.query[name], unit))
+    return f"<tr><th>{escape(name)}</th><td>{now}</td>{cells}</tr>"
 
 
 def _facts(name: str, values: list[object]) -> str:
@@ -47,5 +48,5 @@ def _facts(name: str, values: list[object]) -> str:
     return f"<tr><th><i>{name}</i></th>{''.join(f'<td><i>{_cell(value)}</i></td>' for value in values)}</tr>"
 
 
-def _cell(value: object, unit: str | None = None) -> str:
-    return escape(text.show(value, unit))
+def _cell(value: object) -> str:
+    return escape(text.show(value))

@@ -25,6 +25,9 @@ def sentence(explanation: "Explanation") -> str:
 def _found(explanation: "Explanation") -> str:
     best = explanation.counterfactuals[0]
     changes = join(_change(explanation, name, *both) for name, both in best.changes.items())
+    if best.prediction == explanation.prediction or isinstance(best.prediction, float):
+        score = f" ({show(explanation.score)} before, {show(best.score)} after)" if best.score else ""
+        return f"Changing {changes} reaches {explanation.target}{score}."
     turned = f"from {show(explanation.prediction)} to {show(best.prediction)}"
     return f"Changing {changes} turns the model's answer {turned}."
 
@@ -118,19 +121,24 @@ def overview(explanations: Sequence["Explanation"]) -> str:
 
 
 def show_both(before: Any, after: Any, unit: str | None = None) -> tuple[str, str]:
-    """Write two different values with as many digits as it takes to tell them apart.
+    """Write two values of a cell with all their digits: what is shown is what was scored.
 
-    >>> show_both(240.1234567, 240.1234999)
-    ('240.12346', '240.1235')
+    >>> show_both(240.5, 241.0, "mg/dl")
+    ('240.5 mg/dl', '241 mg/dl')
     """
-    for digits in range(6, 18):
-        now, then = show(before, unit, digits), show(after, unit, digits)
-        if now != then:
-            break
-    return now, then
+    return cell(before, unit), cell(after, unit)
 
 
-def show(value: Any, unit: str | None = None, digits: int = 6) -> str:
+def cell(value: Any, unit: str | None = None) -> str:
+    """Write a cell of a row in full.
+
+    >>> cell(0.1), cell(3.0), cell(None)
+    ('0.1', '3', 'missing')
+    """
+    return show(repr(value).removesuffix(".0") if isinstance(value, float) else value, unit)
+
+
+def show(value: Any, unit: str | None = None) -> str:
     """Write a value for a person: short numbers, a word for missing, the unit behind.
 
     >>> show(2.30000001, "mm"), show(None), show("typical")
@@ -138,7 +146,7 @@ def show(value: Any, unit: str | None = None, digits: int = 6) -> str:
     """
     if value is None:
         return "missing"
-    written = f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    written = f"{value:.6g}" if isinstance(value, float) else str(value)
     return f"{written} {unit}" if unit else written
 
 

@@ -258,7 +258,7 @@ def print_answer(console: Console, study: Study, patient: int) -> None:
 
 def verdict(answer: ssba.Explanation) -> str:
     """The answer's own sentence; for a bounded move a shorter one, as the rules stand above it."""
-    if answer.bounded is None:
+    if answer.bounded is None or answer.bounded.distance_to_boundary is None:
         return answer.sentence
     return (
         "No change within the rules was found that turns this answer. This one comes nearest to the decision "

@@ -31,7 +31,8 @@ Mask = NDArray[np.bool_]
 
 # If-then rules multiply: n rules can be obeyed in 2^n ways. Beyond this many, the first are searched.
 MAX_REGIONS = 64
-_MOST_STEPS = 20_000
+# Ways that are tried for these, and steps to find ways at all.
+_MOST_TRIED, _MOST_STEPS = 512, 20_000
 # Of a linear row's own size: how far sums of real numbers stay inside it.
 _ROUNDING = 1e-12
 # Two opposite rows nearer than this share of their size are the two sides of an equality.
@@ -49,8 +50,11 @@ def compile_regions(
     found = [alternatives(one, values, space.by_name) for one in constraints]
     # Constraints without a choice first: they rule out most ways before these multiply.
     ways = sorted((_nearest_first(space, metric, x, choices) for choices in found), key=len)
+    settled = [choices[0] for choices in ways if len(choices) == 1]
+    if _region(space, metric, x, list(itertools.chain(*settled))) is None:
+        return ()
     regions: list[Region] = []
-    for atoms in _joint_ways(space, metric, x, ways):
+    for atoms in itertools.islice(_joint_ways(space, metric, x, ways), _MOST_TRIED):
         region = _region(space, metric, x, atoms)
         if region is not None:
             regions.append(region)
@@ -99,7 +103,7 @@ def _joint_ways(
 def clashing(
     space: Space, metric: Metric, x: Vector, constraints: Sequence[Constraint]
 ) -> tuple[Constraint, ...]:
-    """Return a smallest set of constraints that contradict each other, by leaving out one at a time."""
+    """Return constraints that contradict each other and of which none can be left out."""
     kept = list(constraints)
     for position in reversed(range(len(constraints))):
         rest = kept[:position] + kept[position + 1 :]

@@ -5,6 +5,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from ssba.arguments import listed, mapping, number
@@ -50,6 +51,8 @@ def numeric(
     """
     if step is not None:
         step = number("numeric(step=...)", step, "a positive number, such as 0.1", low=0, high=_HUGE)
+        if step_fraction(step) is None:
+            raise ArgumentError(f"numeric(step={step!r}): give at most nine decimals, such as 0.001")
     return Declaration("numeric", (), *_range("numeric", low, high), step, unit)
 
 
@@ -87,6 +90,17 @@ def boolean() -> Declaration:
     'boolean'
     """
     return Declaration("boolean")
+
+
+def step_fraction(step: float) -> Fraction | None:
+    """Return a step as a fraction that leaves room for exact products, or None where there is none.
+
+    >>> step_fraction(0.1), step_fraction(1 / 3), step_fraction(1e-12)
+    (Fraction(1, 10), Fraction(1, 3), None)
+    """
+    exact = Fraction(repr(step))
+    near = exact.limit_denominator(10**9)
+    return near if near and abs(near - exact) <= exact * Fraction(1, 10**15) else None
 
 
 def _range(who: str, low: float, high: float) -> tuple[float, float]:

@@ -10,11 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ssba.problem.features import Feature
+from ssba.problem.features import Feature, step_fraction
 from ssba.run.arrays import Array, namespace
-
-# Numerators above this leave no room for an exact product with the step count in a double.
-_LARGEST_DENOMINATOR = 10**9
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,7 @@ def grid(features: Sequence[Feature], single: Sequence[bool]) -> Grid:
 def _fraction(feature: Feature) -> Fraction | None:
     if feature.step is None:
         return None if feature.kind == "numeric" else Fraction(1)
-    exact = Fraction(repr(float(feature.step)))
-    return (
-        exact if exact.denominator <= _LARGEST_DENOMINATOR else exact.limit_denominator(_LARGEST_DENOMINATOR)
-    )
+    return step_fraction(feature.step)
 
 
 def _as_single(Z: Array) -> Array:

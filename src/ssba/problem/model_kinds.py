@@ -1,6 +1,7 @@
 """Models with `predict`, and with scores from another method, as scikit-learn and its followers have them."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -45,7 +46,8 @@ def classifier(trial: Trial, score_calls: Sequence[Call], classes: tuple[Any, ..
         return plain
 
     def verdict(rows: Any) -> Output:
-        return Output(labels=plain.labels(rows).labels, scores=scoring.scores(rows))
+        # A model that works in place must not be asked twice about the same memory.
+        return Output(scores=scoring.scores(copy(rows)), labels=plain.labels(rows).labels)
 
     # A target of probabilities is judged by them even where the model's own labels follow another rule.
     usable = scoring.agrees or (wish.probabilities and scoring.probabilities)

@@ -50,12 +50,15 @@ class Oracle:
         return self._ask(self.model.labels, encoded, with_scores=False)
 
     def output(self, encoded: Array) -> Output:
-        """Labels and scores in one call a batch, where the model's scores can be trusted."""
-        return self._ask(self.model.output, encoded, with_scores=self.model.has_scores)
+        """Labels and scores in one call a batch, where the model's scores can be trusted.
+
+        The model gets a copy, since some work in place. (Rows for `labels` are made to be asked once.)
+        """
+        return self._ask(self.model.output, encoded.copy(), with_scores=self.model.has_scores)
 
     def verdict(self, encoded: Array) -> Output:
         """The model's own labels, with scores for display: the last word on an answer."""
-        return self._ask(self.model.verdict, encoded, with_scores=self.model.has_scores)
+        return self._ask(self.model.verdict, encoded.copy(), with_scores=self.model.has_scores)
 
     def _ask(self, question: Ask, encoded: Array, *, with_scores: bool) -> Output:
         if len(encoded) == 0:

@@ -72,8 +72,9 @@ def _to_equalities(rows: Rows, center: Vector, free: NDArray[np.int64]) -> Vecto
     """Return the smallest step onto the equalities, which the solver meets to its own tolerance only."""
     if not rows.thin.any():
         return np.zeros(len(free))
-    A = rows.A[rows.thin][:, free]
-    return np.asarray(np.linalg.lstsq(A, rows.aim[rows.thin] - A @ center[free], rcond=None)[0])
+    A = rows.A[rows.thin]
+    gap = rows.aim[rows.thin] - A @ np.nan_to_num(center)
+    return np.asarray(np.linalg.lstsq(A[:, free], gap, rcond=None)[0])
 
 
 def _nearest_on_grid(region: Region) -> Vector | None:
@@ -112,6 +113,9 @@ def _solved(region: Region, rows: Rows, b: Vector) -> Vector | None:
         return None
     row: Vector = region.snap(region.project(region.x[None, :]))[0]
     row[free] = region.snap(_scatter(region.x, free, solved.x[:n] * step)[None, :])[0, free]
+    # Whole numbers and steps stay as solved; real numbers close the solver's last gap to an equality.
+    real = free[~stepped]
+    row[real] = np.clip(row[real] + _to_equalities(rows, row, real), region.lower[real], region.upper[real])
     return row
 
 

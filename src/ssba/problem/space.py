@@ -94,11 +94,15 @@ class Space:
     def _cells(self, row: Any) -> list[Any]:
         if isinstance(row, Mapping):
             by_name = {str(name): value for name, value in row.items()}
+            if len(by_name) < len(row):
+                raise SchemaError("the query has two cells of one name; every column needs a name of its own")
             self._check_columns(list(by_name), "the query")
             return [by_name[name] for name in self.names]
         if frames.is_frame(row):
             return self._cells(frames.only_row(row))
         if hasattr(row, "index") and hasattr(row, "to_dict"):
+            if not getattr(row.index, "is_unique", True):
+                raise SchemaError("the query has two cells of one name; every column needs a name of its own")
             return self._cells(row.to_dict())
         return self._array_cells(row)
 
@@ -116,7 +120,7 @@ class Space:
     def _check_columns(self, given: Sequence[str], who: str) -> None:
         told = [f"column {name!r} is missing" for name in self.names if name not in given]
         if extra := [name for name in given if name not in self.names]:
-            told.append(unknown_columns(extra, self.names, "it has an"))
+            told.append(unknown_columns(extra, self.names, "beside them it has"))
         if told:
             raise SchemaError(f"{who} must have the columns of the background data: {'; '.join(told)}")
 

@@ -10,13 +10,16 @@ Matrix = NDArray[np.float64]
 
 # Answers differ if each changes a column that the other leaves, or they lie this share of the best
 # distance apart.
-_APART = 0.25
+_APART = 0.1
 
 
-def pick_order(rows: Matrix, x: NDArray[np.float64], metric: Metric, k: int, spare: int) -> list[int]:
-    """Return row numbers in the order to offer them: `k` different ones first, then nearest spares.
+def pick_order(
+    rows: Matrix, x: NDArray[np.float64], metric: Metric, k: int, spare: int
+) -> tuple[list[int], int]:
+    """Return row numbers in the order to offer them, and how many of them are different answers.
 
-    Spares stand in where a final check refuses one of the first.
+    Up to `k` different ones come first, then the nearest others as spares, which stand in where a final
+    check refuses one of the first.
     """
     distances = metric.distance(rows, x)
     order = _without_repeats(rows, np.argsort(distances, kind="stable"))
@@ -26,7 +29,7 @@ def pick_order(rows: Matrix, x: NDArray[np.float64], metric: Metric, k: int, spa
             break
         if all(_different(rows, x, metric, i, j, float(distances[order[0]])) for j in chosen):
             chosen.append(i)
-    return chosen + [i for i in order if i not in chosen][:spare]
+    return chosen + [i for i in order if i not in chosen][:spare], len(chosen)
 
 
 def _without_repeats(rows: Matrix, order: NDArray[np.int64]) -> list[int]:
