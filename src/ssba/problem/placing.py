@@ -9,6 +9,9 @@ from ssba.problem.region import Region, Rows
 
 Vector = NDArray[np.float64]
 
+# Bounds beyond this (what a dtype can hold) are none to a solver that counts in 1e-7.
+_FAR = 1e15
+
 
 def place(region: Region) -> Region | None:
     """Give the region its center and start, or return None where no legal row meets the linear rows."""
@@ -42,21 +45,24 @@ def _center(region: Region) -> Vector | None:
     rows = region.rows
     assert rows is not None
     free = _movable(region)
-    room = np.where(rows.thin, 0.0, np.sqrt(((rows.A * region.scale)[:, free] ** 2).sum(axis=1)))
+    room = np.sqrt(((rows.A * region.scale)[:, free] ** 2).sum(axis=1))
+    thin, wide = rows.thin, ~rows.thin
     lower, upper = region.lower[free], region.upper[free]
     width = np.where(lower < upper, region.scale[free], 0.0)
-    low, high = np.isfinite(lower), np.isfinite(upper)
+    low, high = lower > -_FAR, upper < _FAR
     eye = np.eye(len(free))
     solved = linprog(
         c=np.r_[np.zeros(len(free)), -1.0],
         A_ub=np.block(
             [
-                [rows.A[:, free], room[:, None]],
+                [rows.A[wide][:, free], room[wide][:, None]],
                 [-eye[low], width[low][:, None]],
                 [eye[high], width[high][:, None]],
             ]
         ),
-        b_ub=np.r_[rows.b, -lower[low], upper[high]],
+        b_ub=np.r_[rows.b[wide], -lower[low], upper[high]],
+        A_eq=np.c_[rows.A[thin][:, free], np.zeros(thin.sum())] if thin.any() else None,
+        b_eq=rows.aim[thin] if thin.any() else None,
         bounds=[(None, None)] * len(free) + [(0.0, 1.0)],
     )
     if solved.x is None:
@@ -101,8 +107,12 @@ def _solved(region: Region, rows: Rows, b: Vector) -> Vector | None:
     gap = LinearConstraint(
         np.block([[np.diag(step), -np.eye(n)], [-np.diag(step), -np.eye(n)]]), ub=np.r_[home, -home]
     )
-    lines = LinearConstraint(np.c_[rows.A[:, free] * step, np.zeros((len(b), n))], ub=b)
-    lower, upper = region.lower[free] / step, region.upper[free] / step
+    # The two sides of an equality are one for the solver, which is not made for slabs that thin.
+    low = np.where(rows.thin, rows.aim, -np.inf)
+    high = np.where(rows.thin, rows.aim, b)
+    lines = LinearConstraint(np.c_[rows.A[:, free] * step, np.zeros((len(b), n))], low, high)
+    lower = np.where(region.lower[free] > -_FAR, region.lower[free], -np.inf) / step
+    upper = np.where(region.upper[free] < _FAR, region.upper[free], np.inf) / step
     solved = milp(
         np.r_[np.zeros(n), 1 / region.scale[free]],
         integrality=np.r_[stepped.astype(int), np.zeros(n)],
