@@ -10,7 +10,7 @@ DEMO := $(VENV)/.stamp-demo
 CHECKED := src tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all lint format bench bench-peers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,8 +37,32 @@ format: $(DEV) ## rewrite the code in the common format
 	$(BIN)/ruff check --fix $(CHECKED)
 	$(BIN)/ruff format $(CHECKED)
 
-bench: $(DEV) ## overhead over bare predict, as a ratio
+# The models of the benchmark must be the same in all environments, so these libraries must be, too.
+SAME := grep -E '^(numpy|pandas|scikit-learn|scipy|xgboost)=='
+PEER := .venv-bench-peers
+ALIBI := .venv-bench-alibi
+
+bench: bench-peers ## overhead over bare predict; distance from the optimum, with the peers (DATA=folder)
 	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.nearest $(if $(DATA),--data $(DATA))
+
+bench-peers: $(PEER)/.stamp $(ALIBI)/.stamp ## the environments of the peers, each where it can be installed
+
+# A peer that cannot be installed is reported by the benchmark as such; it is no reason to stop here.
+$(PEER)/.stamp: benchmarks/nearest/peers.txt $(DEV)
+	@echo "Installing the peers in $(PEER) (once, a few minutes) ..."
+	@$(PYTHON) -m venv $(PEER)
+	@$(BIN)/python -m pip freeze | $(SAME) > $(PEER)/same.txt
+	@{ $(PEER)/bin/python -m pip install -qq -e . -r $< -r $(PEER)/same.txt && \
+		$(PEER)/bin/python -m pip install -qq --no-deps NICEx==0.2.3; } || echo "Some peers are missing." >&2
+	@touch $@
+
+$(ALIBI)/.stamp: benchmarks/nearest/alibi.txt $(DEV)
+	@echo "Installing Alibi in $(ALIBI) (once, 2.5 GB) ..."
+	@$(PYTHON) -m venv $(ALIBI)
+	@$(BIN)/python -m pip freeze | $(SAME) | grep -v -E '^(numpy|pandas|scipy)=' > $(ALIBI)/same.txt
+	@$(ALIBI)/bin/python -m pip install -qq -e . -r $< -r $(ALIBI)/same.txt || echo "Alibi is missing." >&2
+	@touch $@
 
 clean: ## remove the virtual environment, caches and build outputs
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache catboost_info

@@ -1,7 +1,7 @@
 """The smallest feasible change that flips a trained model's decision, in your units and constraints."""
 
 from ssba import datasets
-from ssba.answer.result import Counterfactual, Explanation, Explanations, Status
+from ssba.answer.result import Counterfactual, Evidence, Explanation, Explanations, Status
 from ssba.boundary.points import BoundarySet
 from ssba.errors import (
     ArgumentError,
@@ -28,6 +28,7 @@ from ssba.problem.constraints import (
 )
 from ssba.problem.features import boolean, categorical, integer, numeric, ordinal
 from ssba.problem.targets import probability, value_between
+from ssba.search.robust import ball, score_margin
 from ssba.version import __version__
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Constraint",
     "ConstraintError",
     "Counterfactual",
+    "Evidence",
     "Explainer",
     "Explanation",
     "Explanations",
@@ -47,6 +49,7 @@ __all__ = [
     "Status",
     "TargetError",
     "__version__",
+    "ball",
     "between",
     "boolean",
     "categorical",
@@ -62,6 +65,7 @@ __all__ = [
     "ordinal",
     "probability",
     "relation",
+    "score_margin",
     "transition",
     "value_between",
     "within",

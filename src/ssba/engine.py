@@ -13,6 +13,8 @@ from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
 from ssba.boundary.points import BoundarySet, Sampling, Sides, brackets, shares
 from ssba.errors import ArgumentError, ModelError
+from ssba.opened.additive import Additive
+from ssba.opened.opening import Opened, open_linear_model, open_model
 from ssba.problem.distance import Metric, Norm, ScaleName, metric
 from ssba.problem.features import Declaration
 from ssba.problem.models import Model, Output, adapt
@@ -29,11 +31,15 @@ from ssba.problem.targets import (
     judge,
     resolve,
 )
+from ssba.search.plausible import Neighbourhood
+from ssba.search.robust import Surface
 
 # A model shows its classes and whether its scores can be trusted on this many background rows.
 _SAMPLE_ROWS = 1024
 # Target-side rows that a query starts from; more cost time and find nothing nearer once refined.
 _POOL_ROWS = 2000
+# Target-side rows among which the nearest to an answer is looked for.
+_NEIGHBOURS = 5000
 # Boundary points that bounded moves begin with, sampled once per explainer.
 _OWN_BOUNDARY = 500
 # A batch of segments large enough to outweigh the fixed cost of a model call, small enough for the cache.
@@ -62,6 +68,7 @@ class Engine:
 
     `background` holds the rows without missing cells; `incomplete` the others, which serve a query as
     starts once their missing cells have taken its values. `complete` tells which rows of the data are which.
+    `source` is the user's model as it was given, for those who can look inside.
     """
 
     space: Space
@@ -72,10 +79,21 @@ class Engine:
     incomplete: Matrix
     complete: NDArray[np.bool_]
     seed: int
+    source: Any = None
 
     def oracle(self, batch_rows: int = 65_536) -> Oracle:
         """Return a fresh counter of model rows in front of the model."""
         return Oracle(self.model, self.space.decode, batch_rows)
+
+    @cached_property
+    def opened_linear(self) -> Additive | None:
+        """The model's weights, where it is a linear model that we can read."""
+        return open_linear_model(self.source, self.model, self.space, self.background)
+
+    @cached_property
+    def opened(self) -> Opened | None:
+        """The model's inside, where we can read it; reading large forests takes seconds."""
+        return self.opened_linear or open_model(self.source, self.model, self.space, self.background)
 
     @cached_property
     def predicted(self) -> Output:
@@ -95,6 +113,33 @@ class Engine:
 
     def _some(self, rows: Matrix) -> Matrix:
         return rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
+
+    def neighbourhood(self, goal: Goal) -> Neighbourhood:
+        """Return the complete background rows on the target's side, as neighbours; a fixed choice if many."""
+        if goal not in self._neighbourhoods:
+            rows = self.background[self.judge(goal, self.predicted).reached]
+            chosen = rows[shuffle(len(rows), self.seed, salt=11)[:_NEIGHBOURS]]
+            self._neighbourhoods[goal] = Neighbourhood(chosen, self.metric)
+        return self._neighbourhoods[goal]
+
+    @cached_property
+    def _neighbourhoods(self) -> dict[Goal, Neighbourhood]:
+        return {}
+
+    @cached_property
+    def surface(self) -> Surface:
+        """The surface of balls around rows, inside what the columns can hold."""
+        features = self.space.features
+        return Surface(
+            metric=self.metric,
+            grid=self.space.grid,
+            movable=np.array([not one.is_discrete and not one.is_constant for one in features], dtype=bool),
+            low=np.array([0.0 if one.levels else max(one.low, one.storable[0]) for one in features]),
+            high=np.array(
+                [len(one.levels) - 1.0 if one.levels else min(one.high, one.storable[1]) for one in features]
+            ),
+            levels=tuple(len(one.levels) if one.is_discrete else 0 for one in features),
+        )
 
     def refuse_one_side(self, goal: Goal) -> None:
         """Raise because all background rows lie on one side of the boundary."""
@@ -264,7 +309,9 @@ def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
     )
     check_target(wishes.target, adapted)
     measured = metric(space.features, Z, wishes.distance, wishes.scale, wishes.weights)
-    return Engine(space, adapted, measured, wishes.target, background, incomplete, complete, wishes.seed)
+    return Engine(
+        space, adapted, measured, wishes.target, background, incomplete, complete, wishes.seed, model
+    )
 
 
 def _on_grid(space: Space, Z: Matrix) -> Matrix:

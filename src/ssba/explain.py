@@ -2,13 +2,13 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 
 from ssba.answer.result import Explanation, Explanations
-from ssba.answering import Case, answer_queries, limits_from_now
+from ssba.answering import Case, Request, answer_queries, limits_from_now
 from ssba.arguments import listed, number, whole
 from ssba.boundary.points import BoundarySet
 from ssba.engine import Engine, Wishes, build_engine
@@ -17,6 +17,9 @@ from ssba.problem.constraints import Constraint, check, constraint
 from ssba.problem.distance import Norm, ScaleName
 from ssba.problem.features import Declaration
 from ssba.problem.space import Matrix
+from ssba.search.pick import Diversity
+from ssba.search.robust import Ball, Margin, ScoreMargin
+from ssba.search.sparse import Sparsity
 
 Constraints = Iterable[Constraint | str] | Constraint | str
 
@@ -33,7 +36,7 @@ class Budget:
     Budget(rows=500, seconds=None)
     """
 
-    rows: int = 4000
+    rows: int = 10_000
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -115,6 +118,13 @@ class Explainer:
         k: int = 1,
         budget: Budget | None = None,
         *,
+        sparsity: Sparsity = "none",
+        diversity: Diversity = "distance",
+        max_changes: int | None = None,
+        plausible: bool = False,
+        margin: float | Margin | None = None,
+        evidence: int = 59,
+        prove: bool = False,
         boundary: BoundarySet | None = None,
     ) -> Explanation:
         """Return the nearest feasible counterfactuals of one row.
@@ -129,11 +139,37 @@ class Explainer:
             How many different answers to return at most, nearest first.
         budget : Budget, optional
             How many model rows, and seconds, to spend at most.
+        sparsity : {"none", "balanced", "strong"}
+            Whether to look for fewer changed columns, at a price: an answer at most 10% ("balanced") or 50%
+            ("strong") longer than the nearest one found. A changed category counts as a column.
+        diversity : {"distance", "levers"}
+            What makes `k` answers different: that they lie apart, or that no answer's set of changed
+            columns contains another's. For the latter superfluous columns are left out as by
+            ``sparsity="balanced"``.
+        max_changes : int, optional
+            How many columns may change at most.
+        plausible : bool
+            Whether answers must lie where the data live: no further from the nearest background row on the
+            target's side than 95% of these rows are from their own nearest neighbours.
+        margin : float, ``ssba.ball(radius)`` or ``ssba.score_margin(amount)``, optional
+            Room to spare: every row within this distance of an answer must reach the target, too (a
+            number is the radius of a ball), as checked in over 100 directions; or the score must pass the
+            threshold by some amount.
+        evidence : int
+            How many feasible rows nearer than the best answer to draw at random and ask about once the
+            search has ended: 59 bound the share of them that reaches the target below 5% (at 95%
+            confidence), 1000 below 0.3%. Where there are few such rows all are asked. 0: no evidence.
+        prove : bool
+            Whether to open tree ensembles and prove their answers, which takes seconds a query (with the
+            extra ``exact`` also for many free columns). Linear models are always opened.
         boundary : BoundarySet, optional
             Points from `sample_boundary`, as further starts and for bounded moves.
         """
         x = self._engine.space.encode_row(row)
-        return self._answer([x], [self._constraints(constraints)], k, budget, boundary, False)[0]
+        request = Request(
+            k, sparsity, diversity, max_changes, plausible, self._margin(margin), evidence, prove
+        )
+        return self._answer([x], [self._constraints(constraints)], request, budget, boundary, False)[0]
 
     def explain_many(
         self,
@@ -142,17 +178,28 @@ class Explainer:
         k: int = 1,
         budget: Budget | None = None,
         *,
+        sparsity: Sparsity = "none",
+        diversity: Diversity = "distance",
+        max_changes: int | None = None,
+        plausible: bool = False,
+        margin: float | Margin | None = None,
+        evidence: int = 59,
+        prove: bool = False,
         boundary: BoundarySet | None = None,
         progress: bool | None = None,
     ) -> Explanations:
         """Explain every row of a frame or 2-D array, side by side in shared model calls.
 
-        Each answer is the one that `explain` would give. `constraints` is one list for all rows, or a
-        list of lists, one a row. `progress` shows a bar; by default in a terminal or notebook only.
+        Each answer is the one that `explain` would give with the same arguments. `constraints` is one
+        list for all rows, or a list of lists, one a row. `progress` shows a bar; by default in a terminal
+        or notebook only.
         """
         X = self._engine.space.encode(rows)
         by_row = self._constraints_by_row(constraints, len(X))
-        return Explanations(tuple(self._answer(list(X), by_row, k, budget, boundary, progress)))
+        request = Request(
+            k, sparsity, diversity, max_changes, plausible, self._margin(margin), evidence, prove
+        )
+        return Explanations(tuple(self._answer(list(X), by_row, request, budget, boundary, progress)))
 
     def sample_boundary(
         self,
@@ -192,19 +239,33 @@ class Explainer:
         self,
         X: Sequence[Matrix],
         constraints: Sequence[tuple[Constraint, ...]],
-        k: int,
+        request: Request,
         budget: Budget | None,
         boundary: BoundarySet | None,
         progress: bool | None,
     ) -> list[Explanation]:
-        k = whole("k", k, at_least=1)
         if budget is not None and not isinstance(budget, Budget):
             raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
         budget = budget or Budget()
-        cases = [Case(x, own) for x, own in zip(X, constraints, strict=True)]
+        request = _checked(request)
+        cases = [Case(x, own, request) for x, own in zip(X, constraints, strict=True)]
         with _bar(len(cases), "queries", progress) as bar:
-            limits = limits_from_now(budget.rows, budget.seconds, k)
+            limits = limits_from_now(budget.rows, budget.seconds)
             return answer_queries(self._engine, cases, limits, self._points(boundary), bar.update)
+
+    def _margin(self, margin: Any) -> Margin | None:
+        if margin is None or isinstance(margin, Ball):
+            return margin
+        if not isinstance(margin, ScoreMargin):
+            allowed = "a distance above 0, ssba.ball(radius) or ssba.score_margin(amount)"
+            return Ball(number("margin", margin, allowed, low=0, high=1e300))
+        model = self._engine.model
+        if not model.has_scores and model.classes is not None:
+            raise ArgumentError(
+                f"margin is {margin.text}, but {model.name} gives labels only; use ssba.ball(radius), which "
+                "asks about rows around the answer, or a model with scores"
+            )
+        return margin
 
     def _points(self, boundary: BoundarySet | None) -> Matrix | None:
         if boundary is None:
@@ -244,6 +305,28 @@ class Explainer:
             f"<Explainer of {engine.model.name} toward {engine.target_text}, "
             f"{len(engine.space.features)} columns, {len(engine.background):,} background rows>"
         )
+
+
+def _one_of(who: str, value: Any, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise ArgumentError(f"{who} is {value!r:.80}; choose one of {', '.join(map(repr, choices))}")
+
+
+def _checked(request: Request) -> Request:
+    """Refuse what is no request, by the argument's name."""
+    if not isinstance(request.plausible, bool):
+        raise ArgumentError(f"plausible is {request.plausible!r:.80}; give True or False")
+    if not isinstance(request.prove, bool):
+        raise ArgumentError(f"prove is {request.prove!r:.80}; give True or False")
+    _one_of("sparsity", request.sparsity, get_args(Sparsity))
+    _one_of("diversity", request.diversity, get_args(Diversity))
+    most = request.max_changes
+    return replace(
+        request,
+        k=whole("k", request.k, at_least=1),
+        max_changes=None if most is None else whole("max_changes", most, at_least=1),
+        evidence=whole("evidence", request.evidence, at_least=0),
+    )
 
 
 def _members(given: Any) -> list[Any]:

@@ -70,3 +70,45 @@ def test_every_offer_is_one_row_and_the_first_is_the_nearest(rows: Matrix, k: in
     assert len(order) == len(set(order)) <= k + 5
     if len(rows):
         assert METRIC.distance(rows, X)[order[0]] == METRIC.distance(rows, X).min()
+
+
+class TestLevers:
+    @staticmethod
+    def picked(rows: Any, k: int) -> list[int]:
+        order, count = pick_order(np.array(rows, dtype=float), X, METRIC, k, 0, diversity="levers")
+        assert len(order) == count
+        return order
+
+    def test_a_set_that_contains_another_is_no_new_lever(self) -> None:
+        assert self.picked([[1, 0, 0], [1, 2, 0], [5, 0, 0], [0, 3, 0], [0, 3, 1]], k=3) == [0, 3]
+
+    def test_a_set_within_another_is_no_new_lever_either(self) -> None:
+        assert self.picked([[1, 1, 0], [3, 0, 0], [0, 0, 1], [0, 4, 0]], k=3) == [2, 0]
+
+    @given(ROWS, st.integers(1, 4))
+    def test_sets_never_contain_one_another(self, rows: Matrix, k: int) -> None:
+        changed = rows[self.picked(rows, k)] != X
+        for i, one in enumerate(changed):
+            for other in changed[:i]:
+                assert (one & ~other).any()
+                assert (other & ~one).any()
+
+
+class TestPrice:
+    ROWS = ((1.0, 1.0, 0.0), (1.5, 0.0, 0.0), (0.0, 1.7, 0.0), (-1.0, -1.2, 0.0))
+
+    def picked(self, price: float, k: int = 1) -> list[int]:
+        return pick_order(np.array(self.ROWS), X, METRIC, k, 10, price=price)[0]
+
+    def test_fewer_changes_win_within_the_price(self) -> None:
+        """The nearest lies at 1.414; the single changes at 1.5 and 1.7 are 6% and 20% longer."""
+        assert self.picked(1.0)[0] == 0
+        assert self.picked(1.05)[0] == 0
+        assert self.picked(1.1)[0] == 1
+        assert self.picked(1.3)[0] == 1
+
+    def test_spares_come_with_few_changes_first(self) -> None:
+        assert self.picked(1.3) == [1, 2, 0, 3]
+
+    def test_the_next_answer_is_measured_by_the_nearest_that_is_left(self) -> None:
+        assert self.picked(1.3, k=2)[:2] == [1, 2]

@@ -18,8 +18,9 @@ def report(explanation: "Explanation") -> str:
     """Return the sentence and a table of the query beside its answers, changed cells coloured."""
     answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
     title = f"<p><b>{escape(explanation.status.value)}</b>: {escape(text.sentence(explanation))}</p>"
+    shown = "".join(f"<p>{escape(line)}</p>" for line in text.shown_lines(explanation))
     if not answers:
-        return f'<div class="ssba">{_STYLE}{title}</div>'
+        return f'<div class="ssba">{_STYLE}{title}{shown}</div>'
     label = "counterfactual" if explanation.counterfactuals else "bounded move"
     numbers = [f" {i + 1}" if len(answers) > 1 else "" for i in range(len(answers))]
     head = "".join(f"<th>{label}{number}</th>" for number in numbers)
@@ -28,7 +29,7 @@ def report(explanation: "Explanation") -> str:
     lines.append(_facts("prediction", [explanation.prediction, *(one.prediction for one in answers)]))
     lines.append(_facts("score", [explanation.score, *(one.score for one in answers)]))
     lines.append(_facts("distance", [0.0, *(one.distance for one in answers)]))
-    return f'<div class="ssba">{_STYLE}{title}<table>{"".join(lines)}</table></div>'
+    return f'<div class="ssba">{_STYLE}{title}<table>{"".join(lines)}</table>{shown}</div>'
 
 
 def _line(explanation: "Explanation", name: str, answers: "tuple[Counterfactual, ...]") -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from ssba.answer import html, tables, text
 from ssba.errors import ArgumentError
@@ -41,6 +41,12 @@ class Counterfactual:
         Score of the target for this row, where the model gives one.
     distance_to_boundary : float or None
         For a bounded move: how far the nearest known boundary point still is. None for a counterfactual.
+    distance_to_data : float or None
+        How far the nearest background row on the target's side is, in the same metric; of up to 5,000 such
+        rows. None where there is none.
+    rows_around : int or None
+        Where a ball around the answer was asked for: how many rows of it were asked, all of which reached
+        the target.
     """
 
     values: dict[str, Any]
@@ -49,6 +55,45 @@ class Counterfactual:
     prediction: Any
     score: float | None = None
     distance_to_boundary: float | None = None
+    distance_to_data: float | None = None
+    rows_around: int | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for there being no nearer answer; never more than was shown.
+
+    Attributes
+    ----------
+    nearer_than : float or None
+        Everything here is about feasible rows nearer to the query than this: the nearest row that was
+        found to reach the target. None where none was found: then it is about all feasible rows.
+    asked_nearer : int
+        How many of them the search asked about; none reached the target.
+    drawn : int
+        How many of them were drawn at random and asked about; none reached the target.
+    share : float or None
+        With 95% confidence less than this share of them reaches the target, as rows are drawn
+        (``1 - 0.05 ** (1 / drawn)``).
+    lower_bound : float or None
+        Proved: no feasible row nearer than this reaches the target.
+    proof : {"optimal", "exhausted", "unreachable"} or None
+        Whether the best answer is proved to be the nearest: from the model's inside ("optimal": it is at
+        most 0.1% farther than `lower_bound`, for the sake of fewer digits), or because every legal feasible
+        row nearer than it was asked ("exhausted"). "unreachable": proved that no feasible row reaches.
+    """
+
+    nearer_than: float | None = None
+    asked_nearer: int = 0
+    drawn: int = 0
+    share: float | None = None
+    lower_bound: float | None = None
+    proof: Literal["optimal", "exhausted", "unreachable"] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What was shown, in one sentence; empty where nothing was."""
+        return text.evidence_sentence(self)
 
 
 @dataclass(frozen=True)
@@ -65,8 +110,11 @@ class Explanation:
         The bounded move where no feasible flip was found: it does not reach the target.
     query, prediction, score
         The query's values, and what the model says about it.
-    target, constraints, clash
-        What was asked for, as text; `clash` names constraints that contradict each other.
+    target, constraints, wishes, clash
+        What was asked for, as text; `wishes` are further arguments that narrow the answers down, such as
+        ``max_changes=2``; `clash` names constraints that contradict each other.
+    evidence : Evidence
+        What speaks for there being no nearer answer.
     rows_used, seconds, seed, versions, model_fingerprint
         How it was found, for whoever wants to repeat it.
     """
@@ -77,9 +125,11 @@ class Explanation:
     score: float | None
     target: str
     constraints: tuple[str, ...] = ()
+    wishes: tuple[str, ...] = ()
     counterfactuals: tuple[Counterfactual, ...] = ()
     bounded: Counterfactual | None = None
     clash: tuple[str, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
     rows_used: int = 0
     seconds: float = 0.0
     seed: int = 0
@@ -189,8 +239,11 @@ def _from_dict(raw: Mapping[str, Any]) -> Explanation:
     known = {name: raw[name] for name in Explanation.__dataclass_fields__ if name in raw}
     known["status"] = Status(raw["status"])
     known["constraints"], known["clash"] = tuple(raw["constraints"]), tuple(raw["clash"])
+    known["wishes"] = tuple(raw.get("wishes", ()))
     known["counterfactuals"] = tuple(_counterfactual(one) for one in raw["counterfactuals"])
     known["bounded"] = None if raw["bounded"] is None else _counterfactual(raw["bounded"])
+    # Documents of older releases have no wishes and no evidence.
+    known["evidence"] = Evidence(**raw.get("evidence", {}))
     return Explanation(**known)
 
 

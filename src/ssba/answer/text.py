@@ -1,5 +1,6 @@
 """Plain-text views of results: one sentence, a table for the terminal, an overview of many."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 _MOST_LISTED = 5
 
 if TYPE_CHECKING:
-    from ssba.answer.result import Counterfactual, Explanation
+    from ssba.answer.result import Counterfactual, Evidence, Explanation
 
 
 def sentence(explanation: "Explanation") -> str:
@@ -41,8 +42,9 @@ def _bounded(explanation: "Explanation") -> str:
     move = explanation.bounded
     if move is None or not move.changes:
         return (
-            f"No feasible row was found that reaches {explanation.target}, and no feasible move comes nearer "
-            f"to the boundary than the query itself; relax a constraint: {_listed(explanation.constraints)}."
+            f"No feasible row was found that reaches {_wished(explanation)}, and no feasible move comes "
+            "nearer to the boundary than the query itself; "
+            f"relax a constraint: {_listed(_relaxable(explanation))}."
         )
     left = score = ""
     if move.distance_to_boundary is not None:
@@ -50,10 +52,20 @@ def _bounded(explanation: "Explanation") -> str:
     if explanation.score is not None and move.score is not None:
         score = f", with the score going from {explanation.score:.3g} to {move.score:.3g}"
     return (
-        f"No feasible row was found that reaches {explanation.target}. The bounded move changes "
+        f"No feasible row was found that reaches {_wished(explanation)}. The bounded move changes "
         f"{join(move.changes)}{left}{score}; "
-        f"relax a constraint to get further: {_listed(explanation.constraints)}."
+        f"relax a constraint to get further: {_listed(_relaxable(explanation))}."
     )
+
+
+def _wished(explanation: "Explanation") -> str:
+    return (
+        f"{explanation.target} with {join(explanation.wishes)}" if explanation.wishes else explanation.target
+    )
+
+
+def _relaxable(explanation: "Explanation") -> tuple[str, ...]:
+    return (*explanation.wishes, *explanation.constraints)
 
 
 def _infeasible(explanation: "Explanation") -> str:
@@ -73,8 +85,62 @@ def _already_there(explanation: "Explanation") -> str:
 def _out_of_budget(explanation: "Explanation") -> str:
     return (
         f"The budget ran out after {explanation.rows_used:,} model rows before any feasible row reached "
-        f"{explanation.target}; allow more with budget=ssba.Budget(rows=...)."
+        f"{_wished(explanation)}; allow more with budget=ssba.Budget(rows=...)."
     )
+
+
+def evidence_sentence(evidence: "Evidence") -> str:
+    """Say what speaks for there being no nearer answer; empty where nothing was shown."""
+    told = _shown(evidence)
+    if evidence.lower_bound and not evidence.proof:
+        told += f" No feasible row nearer than {evidence.lower_bound:.4g} can reach it."
+    return told.strip()
+
+
+def _shown(evidence: "Evidence") -> str:
+    if evidence.proof == "optimal":
+        return f"Proved optimal: no feasible row nearer than {evidence.lower_bound:.4g} reaches the target."
+    if evidence.proof == "unreachable":
+        return "Proved: no feasible row reaches the target."
+    if evidence.proof == "exhausted":
+        which = "feasible" if evidence.nearer_than is None else "nearer feasible"
+        return f"Exact: each and every {which} row was asked, and none reaches the target."
+    if evidence.share is not None:
+        rows = "row" if evidence.drawn == 1 else "rows"
+        return (
+            f"At 95% confidence under {percent_above(evidence.share)} of the feasible region nearer "
+            f"than {evidence.nearer_than:.4g} reaches the target "
+            f"({evidence.drawn:,} {rows} drawn there, none did)."
+        )
+    if evidence.asked_nearer and evidence.nearer_than is not None:
+        return (
+            f"The search asked about {evidence.asked_nearer:,} feasible rows nearer than "
+            f"{evidence.nearer_than:.4g}; none reached the target."
+        )
+    return ""
+
+
+def shown_lines(explanation: "Explanation") -> list[str]:
+    """Say, a line each, what was shown beside the answers: no nearer ones, and the room around them."""
+    lines = [explanation.evidence.sentence] if explanation.evidence.sentence else []
+    around = [one.rows_around for one in explanation.counterfactuals if one.rows_around]
+    if around:
+        each = "each answer" if len(around) > 1 else "the answer"
+        lines.append(
+            f"{min(around):,} rows within the wished distance of {each} were asked: all reach the target."
+        )
+    return lines
+
+
+def percent_above(share: float) -> str:
+    """Write a share as a percentage that is not below it, in two digits.
+
+    >>> percent_above(0.04951), percent_above(0.00299), percent_above(0.95)
+    ('5%', '0.3%', '95%')
+    """
+    digits = 1 - math.floor(math.log10(100 * share))
+    # What the last bits of the product add is not worth another digit.
+    return f"{math.ceil(round(100 * share * 10**digits, 6)) / 10**digits:g}%"
 
 
 def report(explanation: "Explanation") -> str:
@@ -82,6 +148,7 @@ def report(explanation: "Explanation") -> str:
     parts = [f"{explanation.status.value}: {sentence(explanation)}"]
     answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
     parts += [_table(explanation, answer) for answer in answers if answer.changes]
+    parts += shown_lines(explanation)
     parts.append(
         f"{explanation.rows_used:,} model rows, {explanation.seconds:.2f} s, seed {explanation.seed}"
     )
@@ -96,6 +163,8 @@ def _table(explanation: "Explanation", answer: "Counterfactual") -> str:
     if explanation.score is not None and answer.score is not None:
         lines.append(("score", show(explanation.score), show(answer.score)))
     lines.append(("distance", "0", show(answer.distance)))
+    if answer.distance_to_data is not None:
+        lines.append(("distance to data", "", show(answer.distance_to_data)))
     return columns(lines)
 
 

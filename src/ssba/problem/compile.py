@@ -131,11 +131,11 @@ def _region(space: Space, metric: Metric, x: Vector, atoms: Sequence[Atom]) -> R
     region = _boxed(space, metric, x, box)
     if region is None or not linear:
         return region
-    placed = _with_rows(space, region, linear)
+    placed = _with_rows(space, metric, region, linear)
     if placed is None:
         # Perhaps only the data's range stands in the way, which is a default and no wish.
         wide = _boxed(space, metric, x, _without_defaults(space, box, linear))
-        placed = None if wide is None else _with_rows(space, wide, linear)
+        placed = None if wide is None else _with_rows(space, metric, wide, linear)
     return placed
 
 
@@ -233,7 +233,7 @@ def _with_defaults(features: Sequence[Feature], x: Vector, box: _Box) -> tuple[V
     return np.maximum(low, declared_low), np.minimum(high, declared_high)
 
 
-def _with_rows(space: Space, region: Region, linear: Sequence[Linear]) -> Region | None:
+def _with_rows(space: Space, metric: Metric, region: Region, linear: Sequence[Linear]) -> Region | None:
     A, b = _matrix(space, linear)
     strict = np.array([atom.open for atom in linear], dtype=bool)
     # A row asks nothing where one of its cells is missing and stays so.
@@ -255,7 +255,7 @@ def _with_rows(space: Space, region: Region, linear: Sequence[Linear]) -> Region
     b = np.where(strict, below, np.where(whole, np.floor(b), b))
     slack, thin = _half_gaps(A, b, size)
     slack = np.where(thin, slack, np.where(whole, 0.0, _ROUNDING * size))
-    return place(replace(region, rows=Rows(A, b, b - slack, thin)))
+    return place(replace(region, rows=Rows(A, b, b - slack, thin)), metric.norm)
 
 
 def _is_whole(region: Region, A: Vector) -> Mask:

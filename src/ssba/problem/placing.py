@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.problem.distance import Norm
 from ssba.problem.region import Region, Rows
 
 Vector = NDArray[np.float64]
@@ -13,8 +14,12 @@ Vector = NDArray[np.float64]
 _FAR = 1e15
 
 
-def place(region: Region) -> Region | None:
-    """Give the region its center and start, or return None where no legal row meets the linear rows."""
+def place(region: Region, norm: Norm = "l2") -> Region | None:
+    """Give the region its center and start, or return None where no legal row meets the linear rows.
+
+    The start is the feasible row nearest to the query: exactly so in L1, and in L2 where numbers have no
+    steps; on a grid it is one of the nearest.
+    """
     center = _center(region)
     if center is None:
         return None
@@ -26,12 +31,12 @@ def place(region: Region) -> Region | None:
     starts = [row for row in (near[0] if fine[0] else None, exact) if row is not None]
     if not starts:
         return None
-    return replace(region, start=min(starts, key=lambda row: _gap(region, row)))
+    return replace(region, start=min(starts, key=lambda row: _gap(region, row, norm)))
 
 
-def _gap(region: Region, row: Vector) -> float:
+def _gap(region: Region, row: Vector, norm: Norm) -> float:
     gaps = np.nan_to_num((row - region.x) / region.scale)
-    return float(gaps @ gaps)
+    return float(gaps @ gaps if norm == "l2" else np.abs(gaps).sum())
 
 
 def _movable(region: Region) -> NDArray[np.int64]:

@@ -84,6 +84,23 @@ class Region:
             return self._clip(Z)
         return self._shrink(self._nearest(Z, self.rows), self.rows)
 
+    def nearest_beyond(self, z: Array, normal: Array) -> Array:
+        """Return the row nearest to the query among those as far along `normal` as `z`, steps ignored.
+
+        Only numbers move; linear rows and bounds hold.
+        """
+        xp = namespace(z)
+        assert self.rows is not None
+        offset = -xp.sum(normal * self._finite(z))[None]
+        beyond = Rows(
+            A=xp.concat([self.rows.A, -normal[None, :]]),
+            b=xp.concat([self.rows.b, offset]),
+            aim=xp.concat([self.rows.aim, offset]),
+            thin=xp.concat([self.rows.thin, xp.zeros_like(offset) > 0]),
+        )
+        home = xp.where(self.discrete | xp.isnan(self.x), z, self.x)
+        return self._nearest(home[None, :], beyond)[0, :]
+
     def snap(self, Z: Array) -> Array:
         """Round to legal values inside the bounds; the query's own cell counts as legal where feasible."""
         xp = namespace(Z)

@@ -1,12 +1,18 @@
 """Choosing k answers from all rows that reached the target: nearest first, each different from the others."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ssba.problem.distance import Metric
 from ssba.search.archive import row_key
+from ssba.search.few import changed_cells
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Diversity = Literal["distance", "levers"]
 
 # Answers differ if each changes a column that the other leaves, or they lie this share of the best
 # distance apart.
@@ -14,22 +20,60 @@ _APART = 0.1
 
 
 def pick_order(
-    rows: Matrix, x: NDArray[np.float64], metric: Metric, k: int, spare: int
+    rows: Matrix,
+    x: Vector,
+    metric: Metric,
+    k: int,
+    spare: int,
+    *,
+    diversity: Diversity = "distance",
+    price: float = 1.0,
 ) -> tuple[list[int], int]:
     """Return row numbers in the order to offer them, and how many of them are different answers.
 
-    Up to `k` different ones come first, then the nearest others as spares, which stand in where a final
-    check refuses one of the first.
+    Up to `k` different ones come first, then the others as spares, which stand in where a final check
+    refuses one of the first. Each is the nearest that is left, or, at a `price` above 1, the one with the
+    fewest changed columns among those at most so many times as far. With `diversity="levers"` answers
+    differ only if each changes a column that the other leaves.
     """
-    distances = metric.distance(rows, x)
-    order = _without_repeats(rows, np.argsort(distances, kind="stable"))
+    order = _without_repeats(rows, np.argsort(metric.distance(rows, x), kind="stable"))
+    rows = rows[order]
+    distances, changed = metric.distance(rows, x), changed_cells(rows, x)
     chosen: list[int] = []
-    for i in order:
-        if len(chosen) == k:
-            break
-        if all(_different(rows, x, metric, i, j, float(distances[order[0]])) for j in chosen):
-            chosen.append(i)
-    return chosen + [i for i in order if i not in chosen][:spare], len(chosen)
+    left = np.ones(len(rows), dtype=bool)
+    while len(chosen) < k and left.any():
+        i = _fewest_within(distances, changed, left, price)
+        chosen.append(i)
+        differs = _crosses(changed, i)
+        if diversity == "distance":
+            apart = metric.distance(rows, rows[i]) >= _APART * distances[0]
+            differs = (differs | apart) & (np.arange(len(rows)) != i)
+        left &= differs
+    spares = [i for i in _offered(distances, changed, price) if i not in chosen][:spare]
+    return [order[i] for i in (*chosen, *spares)], len(chosen)
+
+
+def _fewest_within(distances: Vector, changed: Mask, left: Mask, price: float) -> int:
+    """Return the row with the fewest changes among those left that are about as near as the nearest."""
+    nearest = int(np.flatnonzero(left)[0])
+    if price == 1:
+        return nearest
+    near = np.flatnonzero(left & (distances <= price * distances[nearest]))
+    return int(near[np.lexsort([distances[near], changed[near].sum(axis=1)])[0]])
+
+
+def _offered(distances: Vector, changed: Mask, price: float) -> list[int]:
+    """Return all rows, those within the price first and the fewest changes first among them."""
+    if not len(distances):
+        return []
+    within = (distances <= price * distances[0]) & (price > 1)
+    counts = np.where(within, changed.sum(axis=1), changed.shape[1] + 1)
+    return [int(i) for i in np.lexsort([distances, counts])]
+
+
+def _crosses(changed: Mask, i: int) -> Mask:
+    """Tell which rows change a column that row `i` leaves, and leave one that it changes."""
+    return np.asarray((changed & ~changed[i]).any(axis=1) & (~changed & changed[i]).any(axis=1))
 
 
 def _without_repeats(rows: Matrix, order: NDArray[np.int64]) -> list[int]:
@@ -41,14 +85,3 @@ def _without_repeats(rows: Matrix, order: NDArray[np.int64]) -> list[int]:
             seen.add(key)
             kept.append(i)
     return kept
-
-
-def _different(rows: Matrix, x: NDArray[np.float64], metric: Metric, i: int, j: int, best: float) -> bool:
-    ours, theirs = _changed(rows[i], x), _changed(rows[j], x)
-    if (ours & ~theirs).any() and (theirs & ~ours).any():
-        return True
-    return float(metric.distance(rows[i][None, :], rows[j])[0]) >= _APART * best
-
-
-def _changed(row: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return np.asarray((row != x) & ~(np.isnan(row) & np.isnan(x)))

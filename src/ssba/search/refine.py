@@ -1,124 +1,219 @@
-"""The search for the nearest row: propose, pull into the region, ask, bisect toward the start."""
+"""The search for the nearest row: starts, a race between them, the way down the boundary, and columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array, choose, marked, namespace
-from ssba.search import moves
+from ssba.run.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
+from ssba.search import columns
 from ssba.search.archive import Archive
-from ssba.search.starts import find_ends
+from ssba.search.descend import QUICK_LOOK, ROUGHLY, TIGHT, Descent, Pace, descend, standing
+from ssba.search.normals import movable, unit_rows
+from ssba.search.profile import Vector
+from ssba.search.rays import race, rays_to
+from ssba.search.rough import STARTS, mix, rough_search
+from ssba.search.starts import Ends, find_ends
+from ssba.search.together import together
+
+# Up to this many columns, rows are drawn all around the query; how many, and how often again.
+_FEW_COLUMNS, _AROUND, _TRIES = 8, 96, 3
+# Sets of levels to try with other numbers, and how far the numbers are stretched.
+_LEVEL_SETS, _STRETCH = 48, 2.0
+# How many of the largest changes might do alone.
+_FEW = (1, 2, 3, 5, 8, 13, 21, 34, 55)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard the search tries; the defaults suit most queries."""
+    """How hard the search tries; the defaults suit most queries.
 
-    rounds: int = 16
-    elite: int = 5
-    patience: int = 1
+    `starts` ways down are begun and the best is followed for `rounds`, as long as each gains a share of
+    `gain`. `cuts` are a tree model's own split values by column, where they are known.
+    """
+
+    starts: int = 3
+    rounds: int = 8
     gain: float = 2e-3
-    large_gain: float = 0.03
+    cuts: Sequence[Vector] | None = None
 
 
 def nearest_search(archive: Archive, pool: Array, seed: int, effort: Effort) -> Asking[None]:
     """Search for the nearest feasible row that reaches the target; all finds go to the archive."""
     rng = np.random.default_rng(seed)
-    region = archive.region
-    yield region.start[None, :]
+    reply = yield archive.region.start[None, :]
     if archive.has_found:
         return
-    yield from find_ends(archive, pool, rng)
-    yield from _improve(archive, rng, effort)
+    margin = None if reply.margin is None else float(reply.margin[0])
+    ends = yield from find_ends(archive, pool, rng, margin is not None)
+    if ends is not None:
+        yield from _improve(archive, ends, margin, rng, effort)
 
 
 def last_resort(archive: Archive, rows: Array, seed: int, effort: Effort) -> Asking[None]:
     """Ask about feasible rows near known boundary points, and go on from those that reach the target."""
     if rows.shape[0]:
         yield rows
-    yield from _improve(archive, np.random.default_rng(seed), effort)
+    if archive.has_found:
+        ends = Ends(archive.nearest(effort.starts), None)
+        yield from _improve(archive, ends, None, np.random.default_rng(seed), effort)
 
 
-def _improve(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
-    if not archive.has_found:
-        return
-    yield from moves.close_in(archive.region, archive.nearest(3 * effort.elite), tolerance=0.02)
-    yield from _refine(archive, rng, effort)
+def _improve(
+    archive: Archive, ends: Ends, start_margin: float | None, rng: np.random.Generator, effort: Effort
+) -> Asking[None]:
+    region, metric = archive.region, archive.metric
+    margins = None
+    if start_margin is not None and ends.margin is not None:
+        margins = start_margin, to_numpy(ends.margin)
+    rays = rays_to(region, metric, ends.rows)
+    crossings = yield from race(rays, effort.starts, TIGHT if margins is None else 0.03, margins)
+    best = yield from _way_down(archive, crossings.rows, start_margin, effort)
+    if not best.flat:
+        yield from _elsewhere(archive, start_margin, rng, effort)
+    if best.flat or (
+        best.stalled and (yield from _is_rough(archive, best, TIGHT if margins is None else ROUGHLY))
+    ):
+        crossings = yield from race(rays, STARTS, 0.02, margins)
+        yield from rough_search(archive, crossings.rows, start_margin, rng, effort.cuts)
+    if marked(region.free & (region.discrete | region.grid.stepped)):
+        yield from columns.pull_back(archive, archive.nearest(2), rng)
+        yield from _other_levels(archive, ends.rows, start_margin, effort)
+        yield from mix(archive, rng)
+    yield from _tidy(archive)
     yield from _polish(archive)
 
 
-def _refine(archive: Archive, rng: np.random.Generator, effort: Effort) -> Asking[None]:
-    """Step toward the normal while that helps much; where it does not, try columns one by one too."""
-    width, stalled = 0.05, 0
-    for _ in range(effort.rounds):
+def _way_down(archive: Archive, rows: Array, start_margin: float | None, effort: Effort) -> Asking[Descent]:
+    """Begin at several rows and follow the best; a boundary that proves to be a plane needs no other."""
+    first, *others = [standing(archive, row) for row in rows]
+    pace = Pace(1 if start_margin is None else 2, effort.gain, start_margin)
+    best = yield from descend(archive, first, pace)
+    if not best.straight:
+        pace = Pace(1, effort.gain, start_margin, best.distance, QUICK_LOOK)
+        ways = yield from together([descend(archive, one, pace) for one in others])
+        best = min([best, *ways], key=lambda one: one.distance)
+    if best.settled:
+        return best
+    return (yield from descend(archive, best, Pace(effort.rounds, effort.gain, start_margin)))
+
+
+def _elsewhere(
+    archive: Archive, start_margin: float | None, rng: np.random.Generator, effort: Effort
+) -> Asking[None]:
+    """Ask all around the query, a little nearer than the best row, and go down from where that reaches.
+
+    With few columns this finds other arms of the boundary; with many it would find nothing.
+    """
+    region, metric = archive.region, archive.metric
+    columns = movable(region, region.start)
+    if not 1 < len(columns) <= _FEW_COLUMNS:
+        return
+    for _ in range(_TRIES):
+        best = archive.nearest(1)[0, :]
         before = archive.best_distance
-        # A difference of scores sees one face of a kink; labels see where the boundary really is.
-        yield from _toward_normal(archive, width, rng, by_labels=stalled % 2 == 1)
-        if archive.best_distance > before * (1 - effort.large_gain):
-            yield from _by_columns(archive, rng, effort.elite)
-        if archive.best_distance < before * (1 - effort.gain):
-            stalled = 0
-            continue
-        stalled, width = stalled + 1, width * 0.4
-        if stalled > effort.patience:
+        drawn = rng.normal(size=(_AROUND, len(columns)))
+        drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+        moves = like(1.5 * before * drawn, best) @ unit_rows(columns, best)
+        rows = namespace(best).where(region.discrete, best, region.start + moves * region.scale)
+        rows, fine = region.pull_in(rows)
+        rays = rays_to(region, metric, rows[fine])
+        # Half of them near the best distance, where most of the room is, and half all the way in.
+        inward = np.where(rng.random(len(rays.a)) < 0.5, 0.99, rng.uniform(0.4, 0.99, len(rays.a)))
+        rows = rays.at(np.arange(len(rays.a)), rays.shares(inward * before))
+        rows = rows[region.contains(rows) & (metric.distance(rows, region.x) < before)]
+        if not rows.shape[0]:
+            return
+        reply = yield rows
+        if not marked(reply.reached):
+            return
+        hits = rows[reply.reached]
+        crossings = yield from race(rays_to(region, metric, hits), 2, TIGHT)
+        pace = Pace(effort.rounds, effort.gain, start_margin)
+        yield from together([descend(archive, standing(archive, row), pace) for row in crossings.rows])
+
+
+def _other_levels(archive: Archive, ends: Array, start_margin: float | None, effort: Effort) -> Asking[None]:
+    """Change one level or whole number of the best row at a time, and find the numbers that go with it.
+
+    Numbers that reach the target with other levels come from the row itself, stretched, and from the
+    rows that the search began with.
+    """
+    region, metric = archive.region, archive.metric
+    xp = namespace(ends)
+    near = ends[: effort.starts, :]
+    donors = xp.concat([near, xp.mean(near, axis=0)[None, :]])
+    for _ in range(_TRIES):
+        before, best = archive.best_distance, archive.nearest(1)[0, :]
+        levels = columns.other_levels(archive, _LEVEL_SETS)
+        rows = xp.concat([columns.neighbours(region, best), best[None, :], levels])
+        stretched = region.start + _STRETCH * (rows - region.start)
+        numbers = [stretched, *(repeated(donor, rows.shape[0]) for donor in donors)]
+        aims, fine = region.pull_in(xp.concat([xp.where(region.discrete, rows, one) for one in numbers]))
+        aims = aims[fine]
+        if not aims.shape[0]:
+            return
+        reply = yield aims
+        rays = rays_to(region, metric, aims[reply.reached & region.contains(aims)])
+        # Levels that cost as much as the best row are of no use, whatever the numbers.
+        useful = np.flatnonzero((rays.a > 0) & (rays.distances(0.0 * rays.a) < before))
+        if not useful.shape[0]:
+            return
+        rays = rays_to(region, metric, choose(rays.ends, useful))
+        crossings = yield from race(rays, 2 * effort.starts, TIGHT)
+        pace = Pace(2, effort.gain, start_margin)
+        yield from together([descend(archive, standing(archive, row), pace) for row in crossings.rows])
+        if archive.best_distance > before * (1 - effort.gain):
             return
 
 
-def _toward_normal(archive: Archive, width: float, rng: np.random.Generator, by_labels: bool) -> Asking[None]:
-    """Step from the best row toward the boundary's normal, where it has one."""
+def _is_rough(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
+    """Tell whether any column can go all the way back: on a smooth boundary none can where it was left.
+
+    There, taking back a column that makes up a share s of the distance loses s**2 of it; only columns
+    for which that is well beyond the `slack` left in the distance are asked about.
+    """
     region = archive.region
-    z = archive.nearest(1)[0, :]
-    xp = namespace(z)
-    movable = marked(region.free & ~region.discrete & ~xp.isnan(region.start))
-    if not movable:
-        return
-    ray = float(xp.max(choose(xp.abs(z - region.start) / region.scale, movable)))
-    if not ray:
-        return
-    normal = xp.zeros_like(z)
-    if not by_labels:
-        normal = yield from moves.score_normal(region, z, movable, width * ray)
-    if not marked(normal != 0) and len(movable) > 1:
-        normal = yield from moves.label_normal(region, z, movable, width, rng)
-    if marked(normal != 0):
-        rows = moves.plane_feet(region, z, normal, archive.metric.norm)
-        yield from _try(archive, rows, count=4, tolerance=1e-3)
-
-
-def _by_columns(archive: Archive, rng: np.random.Generator, elite: int) -> Asking[None]:
-    """Moves that need no slope: columns back one by one, mixtures of good rows, draws around them."""
-    region = archive.region
-    yield from moves.pull_back(region, archive.nearest(elite), rng)
-    good = archive.nearest(elite)
-    mixed = moves.recombined(region, good, 16, rng)
-    drawn = moves.scattered_around(region, good, 16, 0.3, rng)
-    yield from _try(archive, namespace(good).concat([mixed, drawn]), count=elite, tolerance=0.02)
-
-
-def _try(archive: Archive, rows: Array, count: int, tolerance: float) -> Asking[None]:
-    """Ask about rows that would be an improvement, and close in on the nearest that reached the target."""
-    xp = namespace(rows)
-    rows = rows[archive.metric.distance(rows, archive.region.x) < 1.3 * archive.best_distance]
+    xp = namespace(best.row)
+    parts = archive.metric.parts(best.row[None, :], region.x)[0, :]
+    large = marked(region.free & (parts > (4 * slack) ** 0.5 * best.distance))
+    rows = xp.where(unit_rows(large, best.row) > 0, region.start, best.row)
+    rows = rows[region.contains(rows)]
     if not rows.shape[0]:
-        return
+        return False
     reply = yield rows
-    hits = rows[reply.reached & archive.region.contains(rows)]
-    order = xp.argsort(archive.metric.distance(hits, archive.region.x), stable=True)[:count]
-    if order.shape[0]:
-        yield from moves.close_in(archive.region, xp.take(hits, order, axis=0), tolerance)
+    return bool(xp.any(reply.reached))
+
+
+def _tidy(archive: Archive) -> Asking[None]:
+    """Ask whether the few largest changes of the best row do without the small ones."""
+    region = archive.region
+    best = archive.nearest(1)[0, :]
+    xp = namespace(best)
+    parts = to_numpy(archive.metric.parts(best[None, :], region.start)[0, :])
+    count = int((parts > 0).sum())
+    kept = [size for size in _FEW if size < count]
+    if kept:
+        rank = np.argsort(np.argsort(-parts, kind="stable"), kind="stable")
+        keeps = like(rank[None, :] < np.array(kept)[:, None], best)
+        rows = xp.where(keeps, best, region.start)
+        rows = rows[region.contains(rows)]
+        if rows.shape[0]:
+            yield rows
 
 
 def _polish(archive: Archive) -> Asking[None]:
-    """Walk the grid while a neighbour is nearer, then bisect as finely as is worth it."""
+    """Walk the grid while a neighbour is nearer, then close in as finely as is worth it."""
     region = archive.region
     while True:
         before = archive.best_distance
-        rows = moves.neighbours(region, archive.nearest(1)[0, :])
+        rows = columns.neighbours(region, archive.nearest(1)[0, :])
         rows = rows[archive.metric.distance(rows, region.x) < before]
         if not rows.shape[0]:
             break
         yield rows
         if archive.best_distance >= before:
             break
-    yield from moves.close_in(region, archive.nearest(2), tolerance=1e-5)
+    rays = rays_to(region, archive.metric, archive.nearest(1))
+    yield from race(rays, 1, 2e-5, nearest=(1 - 2 * ROUGHLY) * archive.best_distance)

@@ -1,39 +1,102 @@
 """First rows on the target side: background rows, boundary points, corners, and a climb by score."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ssba.boundary.bisection import Asking
 from ssba.problem.distance import Metric
 from ssba.problem.region import Region
+from ssba.problem.targets import Reply
 from ssba.run.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
 from ssba.search.archive import Archive, row_key
 
 _NEAREST, _FURTHER, _RANDOM = 48, 128, 128
+# Rows known to reach the target need not be asked about; with scores a few are, for their margins.
+_KNOWN, _SCORED = 16, 16
+# With fewer ends than this, rows of further kinds are asked about too: one start alone may end badly.
+_ENOUGH = 3
 _CLIMB_ROUNDS = 30
+_FAR = 1e6
 
 
-def find_ends(archive: Archive, pool: Array, rng: np.random.Generator) -> Asking[None]:
+@dataclass(frozen=True)
+class Ends:
+    """Feasible rows that reach the target, and their margins where the model gives scores."""
+
+    rows: Array
+    margin: Array | None
+
+
+def find_ends(
+    archive: Archive, pool: Array, rng: np.random.Generator, has_scores: bool
+) -> Asking[Ends | None]:
     """Ask about ever more distant kinds of rows until some reach the target."""
-    for rows in _waves(archive.region, archive.metric, pool, rng):
-        if rows.shape[0]:
-            yield rows
+    region = archive.region
+    near, known = _nearest(region, archive.metric, pool)
+    if near.shape[0] and bool(namespace(near).all(known[:_KNOWN])):
+        ends = yield from _known_ends(archive, near[:_KNOWN, :], has_scores)
         if archive.has_found:
-            return
+            return ends
+    found: list[Ends] = []
+    for rows in _waves(region, archive.metric, near, pool, rng):
+        if rows.shape[0]:
+            reply = yield rows
+            hits = reply.reached & region.contains(rows)
+            if marked(hits):
+                found.append(Ends(rows[hits], None if reply.margin is None else reply.margin[hits]))
+        if sum(one.rows.shape[0] for one in found) >= _ENOUGH:
+            break
+    if found:
+        return _joined(found)
     if archive.miss is not None:
         yield from _climb(archive)
+    return Ends(archive.nearest(_KNOWN), None) if archive.has_found else None
 
 
-def _waves(region: Region, metric: Metric, pool: Array, rng: np.random.Generator) -> Iterator[Array]:
+def _joined(found: list[Ends]) -> Ends:
+    xp = namespace(found[0].rows)
+    margins = [one.margin for one in found if one.margin is not None]
+    return Ends(xp.concat([one.rows for one in found]), xp.concat(margins) if margins else None)
+
+
+def _known_ends(archive: Archive, rows: Array, has_scores: bool) -> Asking[Ends]:
+    """Take background rows, which the model has been asked about, as they are."""
+    xp = namespace(rows)
+    if has_scores:
+        rows = rows[:_SCORED, :]
+        reply = yield rows
+        return Ends(rows[reply.reached], None if reply.margin is None else reply.margin[reply.reached])
+    archive.record(rows, Reply(xp.ones(rows.shape[0], dtype=xp.bool), None))
+    return Ends(rows, None)
+
+
+def _nearest(region: Region, metric: Metric, pool: Array) -> tuple[Array, Array]:
+    """Return the pool's nearest rows, pulled into the region, and which of them are there as they were."""
     xp = namespace(pool)
+    low = xp.where(region.held, region.x, region.lower)
+    high = xp.where(region.held, region.x, region.upper)
+    far = metric.distance(xp.clip(pool, low, high), region.x)
+    pool = xp.take(pool, xp.argsort(far, stable=True)[: 2 * _NEAREST], axis=0)
     near = _pulled_in(region, pool)
-    near = xp.take(near, xp.argsort(metric.distance(near, region.x), stable=True), axis=0)
-    yield near[:_NEAREST, :]
-    rest = near[_NEAREST:, :]
+    near = xp.take(near, xp.argsort(metric.distance(near, region.x), stable=True)[:_NEAREST], axis=0)
+    own = {row_key(row) for row in to_numpy(pool)}
+    known = [row_key(row) in own for row in to_numpy(near)]
+    return near, like(np.array(known, dtype=bool), near)
+
+
+def _waves(
+    region: Region, metric: Metric, near: Array, pool: Array, rng: np.random.Generator
+) -> Iterator[Array]:
+    yield near
+    xp = namespace(pool)
+    rest = _pulled_in(region, pool)
+    rest = xp.take(rest, xp.argsort(metric.distance(rest, region.x), stable=True), axis=0)[_NEAREST:, :]
     yield choose(rest, np.unique(np.linspace(0, max(len(rest) - 1, 0), _FURTHER).astype(int))[: len(rest)])
     yield _feasible(region, _corners(region, rng))
-    yield _feasible(region, _scattered(region, rng))
+    yield _feasible(region, _scattered(region, _RANDOM, rng))
+    yield _feasible(region, _scattered(region, 4 * _RANDOM, rng))
 
 
 def _pulled_in(region: Region, pool: Array) -> Array:
@@ -63,8 +126,9 @@ def _reach(region: Region) -> tuple[Array, Array]:
     xp = namespace(region.start)
     far = 6 * region.scale
     home = xp.where(xp.isnan(region.start), xp.zeros_like(region.start), region.start)
-    low = xp.where(xp.isfinite(region.lower), region.lower, home - far)
-    high = xp.where(xp.isfinite(region.upper), region.upper, home + far)
+    # What a dtype can hold is no bound to draw between.
+    low = xp.where(region.lower > home - _FAR * region.scale, region.lower, home - far)
+    high = xp.where(region.upper < home + _FAR * region.scale, region.upper, home + far)
     return low, high
 
 
@@ -85,10 +149,10 @@ def _corners(region: Region, rng: np.random.Generator) -> Array:
     return _with_levels(region, rows, rng)
 
 
-def _scattered(region: Region, rng: np.random.Generator) -> Array:
+def _scattered(region: Region, count: int, rng: np.random.Generator) -> Array:
     xp = namespace(region.start)
     low, high = _reach(region)
-    drawn = low + like(rng.random((_RANDOM, low.shape[0])), low) * (high - low)
+    drawn = low + like(rng.random((count, low.shape[0])), low) * (high - low)
     return _with_levels(region, xp.where(region.free, drawn, region.start), rng)
 
 

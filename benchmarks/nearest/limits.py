@@ -1,0 +1,266 @@
+"""The nearest legal row there is, for each query: computed once with much effort, kept in limits.json.
+
+    python -m benchmarks.nearest.limits [--cases NAME ...] [--queries 20] [--seconds 120] [--data DIR]
+
+How, by model: linear ones in closed form (with branch and bound for whole numbers and categories), Adult by
+asking all pairs of age and hours, tree ensembles with CP-SAT on their leaves, other smooth ones by SLSQP from
+about a hundred starts. The first three prove their limit. A limit that is not proved is lowered whenever any
+method's valid answer is nearer; a proved one that is beaten is a fault somewhere, and raises.
+
+A limit counts only with a row that is legal and that the model itself puts into the target class.
+"""
+
+import argparse
+import fcntl
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.nearest.cases import NAMES, Case, build
+from benchmarks.nearest.limit_grid import enumerate_rows
+from benchmarks.nearest.limit_smooth import descend, halfspace
+from benchmarks.nearest.limit_trees import Norm, nearest_cell
+from benchmarks.nearest.sources import NoDataError
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+
+STORED = Path(__file__).with_name("limits.json")
+BEATEN = 1e-6
+"""By which share an answer must be nearer than a proved limit to be a fault rather than rounding."""
+
+
+class LimitBeatenError(Exception):
+    """An answer is nearer than what was proved to be the nearest: proof, case or check is wrong."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The distance of the nearest row known; infinite where none reaches the target."""
+
+    distance: float
+    how: str
+    proved: bool
+    row: tuple[float, ...] | None
+
+    @property
+    def reachable(self) -> bool:
+        return math.isfinite(self.distance)
+
+
+class Limits:
+    """All limits known, by case, norm and query; `save` writes them back."""
+
+    def __init__(self, path: Path = STORED) -> None:
+        self.path = path
+        self._known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+
+    def get(self, case: Case, i: int, norm: Norm = "l2") -> Limit | None:
+        """The limit of query `i`, if one is kept for this very model."""
+        kept = self._of(case)["limits"].get(f"{norm} {case.digest(i)}")
+        if kept is None:
+            return None
+        row = None if kept["row"] is None else tuple(kept["row"])
+        distance = math.inf if kept["distance"] is None else kept["distance"]
+        return Limit(distance, kept["how"], kept["proved"], row)
+
+    def put(self, case: Case, i: int, norm: Norm, row: Matrix | None, how: str, proved: bool) -> None:
+        """Keep what a solver found, unless a nearer row is known; what it proved counts either way."""
+        if row is None:
+            if (known := self.get(case, i, norm)) and known.reachable:
+                if proved:
+                    raise LimitBeatenError(f"{case.name} query {i}: unreachable by {how}, but a row is known")
+                return
+            self._keep(case, i, norm, Limit(math.inf, how, proved, None))
+            return
+        self.lower(case, i, norm, row, how)
+        known = self.get(case, i, norm)
+        assert known is not None
+        found = length(case, i, norm, row)
+        if proved and found > known.distance * (1 + BEATEN):
+            raise LimitBeatenError(
+                f"{case.name} query {i}: {how} proved {found}, but a row at {known.distance} is known"
+            )
+        if proved:
+            self._keep(case, i, norm, Limit(known.distance, how, True, known.row))
+
+    def lower(self, case: Case, i: int, norm: Norm, row: Matrix, how: str) -> bool:
+        """Lower the limit of query `i` to a row that is nearer, legal and at the target; say whether."""
+        known, found = self.get(case, i, norm), length(case, i, norm, row)
+        if known is not None and not found < known.distance:
+            return False
+        if case.violates(row[None], [i])[0] or not case.reaches(row[None])[0]:
+            return False
+        if known is not None and known.proved:
+            if found < known.distance * (1 - BEATEN):
+                proof = f"{known.distance} proved by {known.how}"
+                raise LimitBeatenError(f"{case.name} query {i}: {how} found {found}, below {proof}")
+            return False
+        self._keep(case, i, norm, Limit(found, how, False, tuple(row.tolist())))
+        return True
+
+    def save(self) -> None:
+        """Write one line a query; what another process has kept meanwhile stays where it is better."""
+        with self.path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.path.exists():
+                self._merge(json.loads(self.path.read_text()))
+            self.path.write_text(self._text())
+
+    def _merge(self, others: dict[str, Any]) -> None:
+        for name, other in others.items():
+            own = self._known.setdefault(name, other)
+            if own["model"] == other["model"]:
+                for key, limit in other["limits"].items():
+                    own["limits"][key] = min(limit, own["limits"].get(key, limit), key=_rank)
+
+    def _text(self) -> str:
+        parts = []
+        for name in sorted(self._known):
+            kept = self._known[name]
+            lines = [f"  {json.dumps(key)}: {json.dumps(kept['limits'][key])}" for key in kept["limits"]]
+            body = ",\n".join(lines)
+            parts.append(f'{json.dumps(name)}: {{"model": "{kept["model"]}", "limits": {{\n{body}\n}}}}')
+        return "{\n" + ",\n".join(parts) + "\n}\n"
+
+    def _keep(self, case: Case, i: int, norm: Norm, limit: Limit) -> None:
+        kept = asdict(limit) | {"distance": limit.distance if limit.reachable else None}
+        self._of(case)["limits"][f"{norm} {case.digest(i)}"] = kept
+
+    def _of(self, case: Case) -> dict[str, Any]:
+        """What is kept about the case; nothing, if it was about a model that was trained differently."""
+        model = case.fingerprint
+        if self._known.get(case.name, {}).get("model") != model:
+            self._known[case.name] = {"model": model, "limits": {}}
+        kept: dict[str, Any] = self._known[case.name]
+        return kept
+
+
+def _rank(kept: dict[str, Any]) -> tuple[bool, float]:
+    """Proved limits before others, then the lower one."""
+    return not kept["proved"], math.inf if kept["distance"] is None else kept["distance"]
+
+
+def length(case: Case, i: int, norm: Norm, row: Matrix) -> float:
+    return float((case.distance if norm == "l2" else case.distance_l1)(case.X[i], row))
+
+
+def find(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    """Compute the limit of query `i` and keep it."""
+    SOLVERS[case.name](case, i, norm, limits, seconds)
+
+
+def _by_projection(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    limits.put(case, i, norm, halfspace(case, i), "closed form", proved=True)
+
+
+def _by_branching(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    limits.put(case, i, norm, halfspace(case, i), "projections, branch and bound", proved=True)
+
+
+def _by_enumeration(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    limits.put(case, i, norm, enumerate_rows(case, i), "enumeration", proved=True)
+
+
+def _by_descent(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    known = limits.get(case, i, norm)
+    starts = np.array([known.row]) if known and known.row else np.zeros((0, len(case.columns)))
+    limits.put(case, i, norm, descend(case, i, starts), "SLSQP from many starts", proved=False)
+
+
+def _by_cells(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    known = limits.get(case, i, norm)
+    row = np.array(known.row) if known and known.row else _along_a_segment(case, i)
+    found = nearest_cell(case, i, norm, row, seconds)
+    if found.row is not None:
+        limits.put(case, i, norm, found.row, "CP-SAT", found.proved)
+
+
+def _along_a_segment(case: Case, i: int) -> Matrix:
+    """The first row at the target on the way to the nearest training row that is."""
+    target_rows = case.background[case.labels(case.data) == case.target]
+    end = target_rows[np.argmin(case.distance(case.X[i], target_rows))]
+    shares = np.linspace(0, 1, 101)[:, None]
+    way = case.X[i] + shares * (end - case.X[i])
+    way[-1] = end
+    return np.asarray(way[np.flatnonzero(case.labels(case.rows(way)) == case.target)[0]])
+
+
+Solver = Callable[[Case, int, Norm, Limits, float], None]
+
+SOLVERS: dict[str, Solver] = {
+    "toy-svc": _by_descent,
+    "synthetic-20-logistic": _by_projection,
+    "synthetic-20-mlp": _by_descent,
+    "synthetic-50-logistic": _by_projection,
+    "synthetic-50-mlp": _by_descent,
+    "heart-svc": _by_descent,
+    "heart-mlp": _by_descent,
+    "adult-forest": _by_enumeration,
+    "adult-mlp": _by_enumeration,
+    "cancer-svm": _by_descent,
+    "cancer-forest": _by_cells,
+    "cancer-histgb": _by_cells,
+    "cancer-xgboost": _by_cells,
+    "heart-mixed": _by_branching,
+}
+
+NORMS: dict[str, tuple[Norm, ...]] = {"cancer-histgb": ("l2", "l1")}
+"""The norms whose limits are wanted, where it is not L2 alone."""
+
+
+def chosen(case: Case, limits: Limits, count: int) -> NDArray[np.int64]:
+    """The first `count` queries that are not known to be unreachable."""
+    known = [limits.get(case, i) for i in range(len(case.queries))]
+    open_ones = [i for i, limit in enumerate(known) if limit is None or limit.reachable]
+    return np.array(open_ones[:count], dtype=np.int64)
+
+
+def _fill(case: Case, limits: Limits, count: int, seconds: float, again: bool) -> None:
+    """Compute limits in the order of the queries until `count` reachable ones have theirs."""
+    for norm in NORMS.get(case.name, ("l2",)):
+        reachable = 0
+        for i in range(len(case.queries)):
+            begun = time.perf_counter()
+            if again or limits.get(case, i, norm) is None:
+                find(case, i, norm, limits, seconds)
+                limits.save()
+            limit = limits.get(case, i, norm)
+            assert limit is not None
+            print(
+                f"{case.name} {norm} query {i}: {limit.distance:.6g} {limit.how}"
+                f"{', proved' if limit.proved else ''} ({time.perf_counter() - begun:.1f} s)",
+                flush=True,
+            )
+            reachable += limit.reachable
+            if reachable >= count:
+                break
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--cases", nargs="+", default=NAMES, choices=NAMES, metavar="NAME")
+    parser.add_argument("--queries", type=int, default=20, help="reachable queries a case")
+    parser.add_argument("--seconds", type=float, default=120, help="for one query with CP-SAT")
+    parser.add_argument("--data", type=Path, help="folder of heart.csv, adult.csv and toy_dataset.csv")
+    parser.add_argument(
+        "--again", action="store_true", help="also where a limit is known, to lower or prove it"
+    )
+    wished = parser.parse_args()
+    limits = Limits()
+    for name in wished.cases:
+        try:
+            case = build(name, wished.data)
+        except NoDataError as missing:
+            print(f"{name}: {missing}")
+            continue
+        _fill(case, limits, wished.queries, wished.seconds, wished.again)
+
+
+if __name__ == "__main__":
+    main()

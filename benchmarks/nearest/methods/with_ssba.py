@@ -1,0 +1,45 @@
+"""ssba, told less or more about the model: a function to labels, one to probabilities, the model itself."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from benchmarks.nearest.cases import Case
+from benchmarks.nearest.limit_trees import Norm
+from benchmarks.nearest.limits import NORMS
+from benchmarks.nearest.methods import Answering, Matrix, NotApplicableError
+
+import ssba
+
+
+def labels(case: Case) -> Answering:
+    return _explaining(case, case.labels)
+
+
+def scores(case: Case) -> Answering:
+    return _explaining(case, case.scores)
+
+
+def opened(case: Case) -> Answering:
+    return _explaining(case, case.model)
+
+
+def labels_l1(case: Case) -> Answering:
+    return _explaining(case, case.labels, "l1")
+
+
+def opened_l1(case: Case) -> Answering:
+    return _explaining(case, case.model, "l1")
+
+
+def _explaining(case: Case, model: Any, distance: Norm = "l2") -> Answering:
+    if distance not in NORMS.get(case.name, ("l2",)):
+        raise NotApplicableError(f"no {distance} limits are kept for this case")
+    explainer = ssba.Explainer(model, case.data, distance=distance, **case.options())
+
+    def answer(which: Sequence[int]) -> Iterator[Matrix]:
+        asked = case.only(np.array(which)).queries
+        for found in explainer.explain_many(asked, case.constraints, progress=False):
+            yield case.answers([one.values for one in found.counterfactuals])
+
+    return answer

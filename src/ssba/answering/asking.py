@@ -1,0 +1,119 @@
+"""Asking the model about the rows of many cases at once, and reading its answers for each case."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.answering.case import Case
+from ssba.boundary.bisection import Asking
+from ssba.engine import Engine
+from ssba.problem.models import Output
+from ssba.problem.oracle import Oracle
+from ssba.problem.space import Matrix
+from ssba.problem.targets import Goal, Reply, shown
+from ssba.run.local import drive
+from ssba.search.few import changed_cells
+from ssba.search.robust import ScoreMargin
+
+# The margin of a row that reaches the goal but is refused for another reason.
+_JUST_MISSED = -np.finfo(np.float64).tiny
+# Distances that are equal but for rounding are equal.
+_ROUNDING = 1e-9
+
+
+def run_searches(
+    engine: Engine,
+    cases: Sequence[Case],
+    searches: Sequence[Asking[None]],
+    done: Callable[[], object] = lambda: None,
+) -> None:
+    """Drive the searches of all cases, in shared model calls."""
+    oracle = engine.oracle()
+    drive(searches, lambda asked: _replies(engine, oracle, cases, asked), lambda _: done())
+
+
+def _replies(
+    engine: Engine, oracle: Oracle, cases: Sequence[Case], asked: Sequence[tuple[int, Matrix]]
+) -> list[Reply]:
+    if len(asked) > 1 and engine.batch_matters:
+        # Each query keeps a batch of its own then, as it has when it comes alone.
+        return [reply for one in asked for reply in _replies(engine, oracle, cases, [one])]
+    output = oracle.output(np.concatenate([rows for _, rows in asked]))
+    ends = list(itertools.accumulate((len(rows) for _, rows in asked), initial=0))
+    return [
+        _rounded(engine, judged(engine, cases[number], rows, _part(output, begin, end)))
+        for (number, rows), (begin, end) in zip(asked, itertools.pairwise(ends), strict=True)
+    ]
+
+
+def _rounded(engine: Engine, reply: Reply) -> Reply:
+    step = engine.margin_step
+    return Reply(reply.reached, None if reply.margin is None else np.round(reply.margin / step) * step)
+
+
+def judged(engine: Engine, case: Case, rows: Matrix, output: Output) -> Reply:
+    """Tell which rows give the case what it asks for: the goal, and all that its request adds.
+
+    A ball around the rows is not among it: that takes rows of its own.
+    """
+    reply = goal_reply(engine, case, output)
+    if case.scouting:
+        return reply
+    most = case.request.max_changes
+    if most is not None:
+        reply = _refused(reply, changed_cells(rows, case.x).sum(axis=1) > most)
+    return _plausible(engine, case, rows, reply) if case.request.plausible else reply
+
+
+def goal_reply(engine: Engine, case: Case, output: Output) -> Reply:
+    """Tell which rows reach the goal, by the margin of the score where one was asked for."""
+    assert case.goal is not None
+    reply = engine.judge(case.goal, output)
+    if not isinstance(case.request.margin, ScoreMargin):
+        return reply
+    assert reply.margin is not None
+    margin = reply.margin - case.request.margin.amount
+    return Reply(reply.reached & (margin >= 0), margin)
+
+
+def _plausible(engine: Engine, case: Case, rows: Matrix, reply: Reply) -> Reply:
+    """Refuse rows that are far from the data; the margin falls with the distance, so that it leads back."""
+    assert case.goal is not None
+    data = engine.neighbourhood(case.goal)
+    excess = data.distance(rows) / max(data.usual, 1e-300) - 1
+    refused = excess > _ROUNDING
+    if reply.margin is None:
+        return Reply(reply.reached & ~refused, None)
+    slack = np.where(refused, np.minimum(-excess * engine.score_size, _JUST_MISSED), np.inf)
+    return Reply(reply.reached & ~refused, np.minimum(reply.margin, slack))
+
+
+def _refused(reply: Reply, refused: NDArray[np.bool_]) -> Reply:
+    """Return the reply with some rows counted as misses."""
+    margin = reply.margin
+    if margin is not None:
+        margin = np.where(refused, np.minimum(margin, _JUST_MISSED), margin)
+    return Reply(reply.reached & ~refused, margin)
+
+
+def verdicts(engine: Engine, rows: Matrix) -> list[Output]:
+    """Ask the model itself about rows: in one batch, or one by one where the batch matters."""
+    oracle = engine.oracle()
+    if engine.batch_matters:
+        return [oracle.verdict(rows[i : i + 1]) for i in range(len(rows))]
+    output = oracle.verdict(rows)
+    return [_part(output, i, i + 1) for i in range(len(rows))]
+
+
+def _part(output: Output, begin: int, end: int) -> Output:
+    parts = (output.labels, output.scores, output.values)
+    return Output(*(None if part is None else part[begin:end] for part in parts))
+
+
+def told(engine: Engine, goal: Goal, output: Output) -> tuple[Any, float | None]:
+    """Return prediction and score of one row; the score without the bits that depend on its batch."""
+    (prediction,), (score,) = shown(goal, output, engine.model.classes)
+    return prediction, None if score is None else float(f"{score:.9g}")

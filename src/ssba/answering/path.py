@@ -1,0 +1,151 @@
+"""All cases from the query to the explanation, stage by stage."""
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ssba.answer.result import Explanation, Status
+from ssba.answering.asking import goal_reply, run_searches, told, verdicts
+from ssba.answering.bounded import last_resort
+from ssba.answering.case import Case, Limits
+from ssba.answering.opening import look_inside, solve_inside
+from ssba.answering.proving import evidence_of
+from ssba.answering.robust import ball_holds
+from ssba.answering.searching import search_case
+from ssba.answering.verify import verify
+from ssba.engine import Engine
+from ssba.errors import ArgumentError
+from ssba.problem.compile import clashing, compile_regions
+from ssba.problem.space import Matrix
+from ssba.problem.targets import Goal, describe, resolve
+from ssba.search.archive import Archive
+from ssba.version import __version__
+
+
+def answer_queries(
+    engine: Engine,
+    cases: Sequence[Case],
+    limits: Limits,
+    boundary: Matrix | None,
+    done: Callable[[], object],
+) -> list[Explanation]:
+    """Take all cases from the query to the explanation."""
+    begun = time.perf_counter()
+    for case in cases:
+        _compile(engine, case)
+    _predict(engine, [case for case in cases if case.status is None])
+    searching = [case for case in cases if case.status is None]
+    for _ in range(len(cases) - len(searching)):
+        done()
+    for case in searching:
+        case.archives = [Archive(region, engine.metric) for region in case.regions]
+    wanting = solve_inside(engine, searching, limits)
+    for _ in range(len(searching) - len(wanting)):
+        done()
+    _search(engine, wanting, limits, boundary, done)
+    look_inside(engine, wanting, limits)
+    for case in searching:
+        case.ran_out = any(archive.stopped for archive in case.archives)
+    verify(engine, [case for case in searching if case.has_hits])
+    left = [case for case in searching if not case.answers]
+    _give_pools(engine, left, boundary)
+    last_resort(engine, left, limits, boundary)
+    _conclude(searching)
+    seconds = (time.perf_counter() - begun) / max(1, len(cases))
+    return [_explanation(engine, case, seconds) for case in cases]
+
+
+def _compile(engine: Engine, case: Case) -> None:
+    case.regions = compile_regions(engine.space, engine.metric, case.x, case.constraints)
+    if not case.regions:
+        case.status = Status.INFEASIBLE
+        clash = clashing(engine.space, engine.metric, case.x, case.constraints)
+        case.clash = tuple(one.text for one in clash)
+
+
+def _predict(engine: Engine, cases: Sequence[Case]) -> None:
+    if not cases:
+        return
+    answers = verdicts(engine, np.stack([case.x for case in cases]))
+    for case, mine in zip(cases, answers, strict=True):
+        label = None if mine.labels is None else mine.labels[0]
+        case.goal = resolve(engine.target, label)
+        case.prediction, case.score = told(engine, case.goal, mine)
+        case.verified_rows += 1
+        there = bool(goal_reply(engine, case, mine).reached[0])
+        if there and (case.request.radius is None or ball_holds(engine, case, case.x)):
+            case.status = Status.ALREADY_THERE
+
+
+def _search(
+    engine: Engine,
+    cases: Sequence[Case],
+    limits: Limits,
+    boundary: Matrix | None,
+    done: Callable[[], object],
+) -> None:
+    _give_pools(engine, cases, boundary)
+    for case in cases:
+        _check_neighbours(engine, case)
+    run_searches(engine, cases, [search_case(engine, case, limits) for case in cases], done)
+
+
+def _give_pools(engine: Engine, cases: Sequence[Case], boundary: Matrix | None) -> None:
+    """Give every case the rows that its searches start from."""
+    pools: dict[Goal | None, Matrix] = {}
+    for case in cases:
+        if case.goal not in pools:
+            pools[case.goal] = _pool(engine, case, boundary)
+        case.pool = pools[case.goal]
+
+
+def _pool(engine: Engine, case: Case, boundary: Matrix | None) -> Matrix:
+    assert case.goal is not None
+    own = engine.pool(case.goal)
+    return own if boundary is None else np.concatenate([boundary, own])
+
+
+def _check_neighbours(engine: Engine, case: Case) -> None:
+    """Refuse to call anything plausible where there is hardly any data to tell by."""
+    assert case.goal is not None
+    if case.request.plausible and (count := len(engine.neighbourhood(case.goal).rows)) < 2:
+        raise ArgumentError(
+            f"plausible=True needs at least 2 background rows that reach {describe(case.goal)}, but there "
+            f"are {count} without missing cells; give more data, or leave plausible out"
+        )
+
+
+def _conclude(cases: Sequence[Case]) -> None:
+    for case in cases:
+        if case.answers:
+            case.status = Status.FOUND
+        elif case.ran_out:
+            case.status = Status.OUT_OF_BUDGET
+        else:
+            case.status = Status.BOUNDED
+
+
+def _explanation(engine: Engine, case: Case, seconds: float) -> Explanation:
+    assert case.status is not None
+    return Explanation(
+        status=case.status,
+        query=engine.space.row_values(case.x),
+        prediction=case.prediction,
+        score=case.score,
+        target=engine.target_text if case.goal is None else describe(case.goal),
+        constraints=tuple(one.text for one in case.constraints),
+        wishes=case.request.wishes,
+        counterfactuals=tuple(case.answers),
+        bounded=case.bounded,
+        clash=case.clash,
+        evidence=evidence_of(engine, case),
+        rows_used=case.rows_used,
+        seconds=seconds,
+        seed=engine.seed,
+        metric=engine.metric.norm,
+        units={one.name: one.unit for one in engine.space.features if one.unit},
+        versions={"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        model_fingerprint=engine.model.fingerprint,
+    )

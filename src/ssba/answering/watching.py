@@ -1,0 +1,63 @@
+"""Searches within the budget, and a note of every feasible row that they asked in vain."""
+
+import numpy as np
+
+from ssba.answering.case import Case, Limits, Vector
+from ssba.boundary.bisection import Answer, Asking
+from ssba.problem.space import Matrix
+from ssba.problem.targets import Reply
+from ssba.search.archive import Archive, recorded
+
+# Rows wait to be measured until there are this many: one large step costs less than many small ones.
+_ROWS_AT_ONCE = 1024
+
+
+def watched(
+    case: Case, search: Asking[Answer], archive: Archive, rows: float, limits: Limits
+) -> Asking[Answer | None]:
+    """Run a search until its archive has asked so many rows, and note the misses in the case.
+
+    What a scouting search asks are not all rows that the request allows, so that they are not noted.
+    """
+    running = recorded(search, archive, rows, limits.is_over)
+    waiting: list[Matrix] = []
+    try:
+        asked = next(running)
+        while True:
+            reply = yield asked
+            if not case.scouting:
+                waiting.append(asked[~reply.reached])
+            if sum(map(len, waiting)) >= _ROWS_AT_ONCE:
+                case.missed.append(_distances(archive, waiting))
+                waiting.clear()
+            asked = running.send(reply)
+    except StopIteration as end:
+        answer: Answer | None = end.value
+        return answer
+    finally:
+        running.close()
+        if waiting:
+            case.missed.append(_distances(archive, waiting))
+
+
+def tried(
+    case: Case, search: Asking[Answer], archive: Archive, most: int, limits: Limits
+) -> Asking[Answer | None]:
+    """Run a search for at most so many rows more; only the case's own limits make it count as stopped."""
+    left = limits.rows - case.rows_asked
+    answer = yield from watched(case, search, archive, archive.rows_asked + min(most, left), limits)
+    if most < left and not limits.is_over():
+        archive.stopped = False
+    return answer
+
+
+def asking(rows: Matrix) -> Asking[Reply | None]:
+    """Ask about rows once; return the reply, None without rows."""
+    return (yield rows) if len(rows) else None
+
+
+def _distances(archive: Archive, waiting: list[Matrix]) -> Vector:
+    """Return how far from the query the feasible ones among the rows lie."""
+    rows = np.concatenate(waiting)
+    feasible = rows[archive.region.contains(rows)]
+    return np.asarray(archive.metric.distance(feasible, archive.region.x))

@@ -1,0 +1,253 @@
+"""The nearest row that meets linear conditions: duality for numbers, branching for levels and steps."""
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.opened.polytope import bound_l1, bound_l2, nearest_l1, nearest_l2
+from ssba.problem.distance import Metric
+from ssba.problem.region import Region
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# How far past the solver's point a row is tried, as shares of the whole move, where rounding keeps it
+# from reaching.
+_HAIRS = (0.0, 1e-12, 1e-10, 1e-8, 3e-7, 1e-5)
+# Bounds this near to the best cost, as a share of it, are worth no further look.
+_SAME = 1e-9
+
+
+@final
+@dataclass(frozen=True)
+class Demands:
+    """What a row must meet: ``weight @ z + tables + offset >= slack`` for each condition.
+
+    `weight` is [conditions, columns], zero where a column has levels; `tables` give [conditions, codes].
+    Sums below `-slack` are certain to miss, sums above `slack` certain to meet.
+    """
+
+    weight: Matrix
+    tables: dict[int, Matrix]
+    offset: Vector
+    slack: float
+
+    def margin(self, z: Vector) -> float:
+        """Return how far the worst condition of a row is above 0."""
+        coded = list(self.tables)
+        numbers = z.copy()
+        numbers[coded] = 0.0
+        sums = self.weight @ np.where(np.isnan(numbers), 0.0, numbers) + self.offset
+        for j in coded:
+            sums = sums + self.tables[j][:, int(z[j])]
+        return float(sums.min(initial=math.inf))
+
+
+@final
+@dataclass(frozen=True)
+class Result:
+    """The nearest row found, its cost, and a cost below which there is none."""
+
+    row: Vector | None
+    cost: float
+    bound: float
+    relaxations: int
+
+
+@final
+@dataclass(frozen=True)
+class _Node:
+    """Bounds of the columns of numbers, and the codes still open in each column of levels."""
+
+    low: Vector
+    high: Vector
+    codes: tuple[tuple[float, ...], ...]
+
+
+def nearest_row(
+    demands: Demands, region: Region, metric: Metric, best: float = math.inf, work: int = 1000
+) -> Result:
+    """Find the feasible row of least cost that meets all demands, solving at most `work` relaxations.
+
+    Costs are distances, squared for L2. `best` is the cost of a row known already.
+    """
+    return _Search(demands, region, metric).run(best, work)
+
+
+@final
+class _Search:
+    """Branch and bound for one region; numbers are counted from the query in units of the metric."""
+
+    def __init__(self, demands: Demands, region: Region, metric: Metric) -> None:
+        self.demands, self.region, self.metric = demands, region, metric
+        self.squared = metric.norm == "l2"
+        self.coded = sorted(demands.tables)
+        is_coded = np.zeros(len(region.x), dtype=bool)
+        is_coded[self.coded] = True
+        self.numbers = np.flatnonzero(~(is_coded | region.held))
+        self.constants = np.where(region.held & ~is_coded & ~np.isnan(region.x), region.x, 0.0)
+        self.unit = (metric.scale / metric.weight)[self.numbers]
+        self.home = region.x[self.numbers]
+        self.stepped = region.grid.stepped[self.numbers]
+
+    def run(self, best: float, work: int) -> Result:
+        row: Vector | None = None
+        waiting: list[tuple[float, int, _Node]] = [(0.0, 0, self._root())]
+        settled, serial, done = math.inf, 0, 0
+        while waiting and done < work and waiting[0][0] < best * (1 - _SAME):
+            _, _, node = heapq.heappop(waiting)
+            done += 1
+            relaxed = self._relaxed(node)
+            if relaxed.bound >= best * (1 - _SAME):
+                continue
+            for candidate in self._rows_near(relaxed.point, node):
+                cost = self._cost(candidate)
+                if cost < best and self._is_answer(candidate):
+                    row, best = candidate, cost
+                    break
+            children = self._split(node, relaxed.point)
+            if not children:
+                settled = min(settled, relaxed.bound)
+            for child in children:
+                serial += 1
+                heapq.heappush(waiting, (relaxed.bound, serial, child))
+        left = waiting[0][0] if waiting else math.inf
+        return Result(row, best, min(best, settled, left), done)
+
+    def _root(self) -> _Node:
+        region, at = self.region, self.numbers
+        low, high = region.lower[at], region.upper[at]
+        own = region.keeps_x[at]
+        low = np.where(own, np.fmin(low, self.home), low)
+        high = np.where(own, np.fmax(high, self.home), high)
+        return _Node(low, high, tuple(allowed_codes(region, j) for j in self.coded))
+
+    def _relaxed(self, node: _Node) -> "_Relaxed":
+        """Solve a node as if steps were real numbers, and each demand had its pick of the levels left."""
+        demands, rows, at = self.demands, self.region.rows, self.numbers
+        G = demands.weight[:, at] * self.unit
+        sums = demands.weight[:, at] @ self.home + demands.weight @ self.constants + demands.offset
+        for j, codes in zip(self.coded, node.codes, strict=True):
+            sums = sums + demands.tables[j][:, np.array(codes, dtype=int)].max(axis=1)
+        aimed, certain = demands.slack - sums, -demands.slack - sums
+        if rows is not None:
+            used = rows.A[:, at] @ self.home
+            for j, codes in zip(self.coded, node.codes, strict=True):
+                used = used + (rows.A[:, [j]] * np.array(codes)).min(axis=1)
+            G = np.vstack([G, -rows.A[:, at] * self.unit])
+            aimed, certain = np.append(aimed, used - rows.aim), np.append(certain, used - rows.b)
+        low, high = (node.low - self.home) / self.unit, (node.high - self.home) / self.unit
+        nearest = (nearest_l2 if self.squared else nearest_l1)(G, aimed, low, high)
+        if nearest.empty:
+            return _Relaxed(None, math.inf)
+        bound = (bound_l2 if self.squared else bound_l1)(nearest, G, certain, low, high)
+        return _Relaxed(nearest.point, bound + self._cost_of_levels(node))
+
+    def _cost_of_levels(self, node: _Node) -> float:
+        pairs = zip(self.coded, node.codes, strict=True)
+        return float(sum(self._code_costs(j, codes).min() for j, codes in pairs))
+
+    def _code_costs(self, j: int, codes: Sequence[float]) -> Vector:
+        rows = np.tile(self.region.x, (len(codes), 1))
+        rows[:, j] = codes
+        parts = np.asarray(self.metric.parts(rows, self.region.x))[:, j]
+        return parts**2 if self.squared else parts
+
+    def _rows_near(self, point: Vector | None, node: _Node) -> Iterator[Vector]:
+        """Yield legal rows at a relaxed point and a hair beyond it."""
+        if point is None:
+            return
+        # What is left of a solver's zeros would change cells that need not change.
+        point = np.where(np.abs(point) <= 1e-12 * np.abs(point).max(initial=0.0), 0.0, point)
+        grid = self.region.grid
+        for hair in _HAIRS:
+            row = self.region.x.copy()
+            row[self.coded] = [
+                self._likely_code(j, codes) for j, codes in zip(self.coded, node.codes, strict=True)
+            ]
+            row[self.numbers] = np.clip(self.home + point * (1 + hair) * self.unit, node.low, node.high)
+            yield np.asarray(self.region.snap(row[None, :])[0])
+            if self.stepped.any():
+                outward = np.asarray(grid.ceil(row))
+                outward[row < self.region.x] = grid.floor(row)[row < self.region.x]
+                yield np.asarray(self.region.snap(outward[None, :])[0])
+            if self.region.rows is not None:
+                yield np.asarray(self.region.pull_in(row[None, :])[0][0])
+
+    def _likely_code(self, j: int, codes: Sequence[float]) -> float:
+        return codes[int(np.argmin(self._code_costs(j, codes)))]
+
+    def _cost(self, row: Vector) -> float:
+        distance = float(self.metric.distance(row[None, :], self.region.x)[0])
+        return distance**2 if self.squared else distance
+
+    def _is_answer(self, row: Vector) -> bool:
+        return bool(self.region.contains(row[None, :])[0]) and self.demands.margin(row) >= self.demands.slack
+
+    def _split(self, node: _Node, point: Vector | None) -> list[_Node]:
+        """Return the parts of a node whose relaxed point is no legal row yet; none where nothing is open."""
+        several = [k for k, codes in enumerate(node.codes) if len(codes) > 1]
+        if several:
+            k = max(several, key=lambda k: self._spread(self.coded[k], node.codes[k]))
+            return [replace(node, codes=_with(node.codes, k, (code,))) for code in node.codes[k]]
+        if point is None:
+            return []
+        value = np.clip(self.home + point * self.unit, node.low, node.high)
+        full = self.region.x.copy()
+        full[self.numbers] = value
+        grid = self.region.grid
+        below, above = grid.floor(full)[self.numbers], grid.ceil(full)[self.numbers]
+        off = np.minimum(value - below, above - value) / self.unit
+        off = np.where(self.stepped & (value != self.home) & (node.low < node.high), off, 0.0)
+        if not off.max(initial=0.0) > 1e-9:
+            return []
+        j = int(off.argmax())
+        parts = [(node.low[j], below[j]), (above[j], node.high[j])]
+        if below[j] < self.home[j] < above[j] and self.region.keeps_x[self.numbers[j]]:
+            parts.append((self.home[j], self.home[j]))
+        return [
+            replace(node, low=_with_cell(node.low, j, low), high=_with_cell(node.high, j, high))
+            for low, high in parts
+            if low <= high
+        ]
+
+    def _spread(self, j: int, codes: Sequence[float]) -> float:
+        gains = self.demands.tables[j][:, np.array(codes, dtype=int)]
+        return float(np.ptp(gains, axis=1).max(initial=0.0))
+
+
+@final
+@dataclass(frozen=True)
+class _Relaxed:
+    point: Vector | None
+    bound: float
+
+
+def allowed_codes(region: Region, j: int) -> tuple[float, ...]:
+    """Return the codes that a column of levels may take, the query's own among them where it is feasible."""
+    if region.held[j]:
+        return (float(region.x[j]),)
+    codes = {float(code) for code in np.flatnonzero(region.allowed[j])}
+    if not region.discrete[j]:
+        codes = {code for code in codes if region.lower[j] <= code <= region.upper[j]}
+    if region.keeps_x[j]:
+        codes.add(float(region.x[j]))
+    return tuple(sorted(codes))
+
+
+def _with(
+    codes: tuple[tuple[float, ...], ...], k: int, chosen: tuple[float, ...]
+) -> tuple[tuple[float, ...], ...]:
+    return (*codes[:k], chosen, *codes[k + 1 :])
+
+
+def _with_cell(values: Vector, j: int, value: float) -> Vector:
+    changed = values.copy()
+    changed[j] = value
+    return changed

@@ -1,0 +1,147 @@
+"""The point of a polytope nearest to the origin, with a bound that duality proves.
+
+The polytope is ``G u >= h`` and ``low <= u <= high``. Whatever a solver returns, the bound is computed
+here from its multipliers alone: for any multipliers ``y >= 0`` no feasible u has a smaller cost than the
+least of ``cost(u) - y . (G u - h)`` over the box, which is a sum of one term per coordinate.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+# Below this share of the right side a residual is the solver's rounding.
+_TINY = 1e-11
+
+
+@final
+@dataclass(frozen=True)
+class Nearest:
+    """A point, and multipliers of ``G u >= h`` that bound its cost.
+
+    Without a point the polytope is `empty`, or the solver gave up.
+    """
+
+    point: Vector | None
+    multipliers: Vector
+    empty: bool = False
+
+
+def nearest_l2(G: Matrix, h: Vector, low: Vector, high: Vector) -> Nearest:
+    """Return the point with the least sum of squares.
+
+    Examples
+    --------
+    >>> free = np.full(2, np.inf)
+    >>> nearest_l2(np.array([[3.0, 4.0]]), np.array([5.0]), -free, free).point
+    array([0.6, 0.8])
+    """
+    home = np.clip(0.0, low, high)
+    if (G @ home >= h).all():
+        return Nearest(home, np.zeros(len(h)))
+    if len(h) == 1:
+        return _one_row(G[0], float(h[0]), low, high)
+    return _by_least_squares(G, h, low, high)
+
+
+def nearest_l1(G: Matrix, h: Vector, low: Vector, high: Vector) -> Nearest:
+    """Return the point with the least sum of absolute values.
+
+    Examples
+    --------
+    >>> free = np.full(2, np.inf)
+    >>> nearest_l1(np.array([[3.0, 4.0]]), np.array([5.0]), -free, free).point
+    array([0.  , 1.25])
+    """
+    from scipy.optimize import linprog
+
+    home = np.clip(0.0, low, high)
+    if (G @ home >= h).all():
+        return Nearest(home, np.zeros(len(h)))
+    n = len(low)
+    up = np.stack([np.maximum(low, 0), np.maximum(high, 0)], axis=1)
+    down = np.stack([np.maximum(-high, 0), np.maximum(-low, 0)], axis=1)
+    solved = linprog(
+        np.ones(2 * n),
+        A_ub=np.hstack([-G, G]),
+        b_ub=-h,
+        bounds=[(low, high) for low, high in np.concatenate([up, down]).tolist()],
+    )
+    if solved.x is None:
+        return Nearest(None, np.zeros(len(h)), empty=solved.status == 2)
+    point = np.clip(solved.x[:n] - solved.x[n:], low, high)
+    return Nearest(point, np.maximum(0.0, -np.asarray(solved.ineqlin.marginals)))
+
+
+def bound_l2(nearest: Nearest, G: Matrix, h: Vector, low: Vector, high: Vector) -> float:
+    """Return a sum of squares that no point of the polytope is below."""
+    pull = nearest.multipliers @ G
+    u = np.clip(pull / 2, low, high)
+    return max(0.0, float((u * u - pull * u).sum() + nearest.multipliers @ h))
+
+
+def bound_l1(nearest: Nearest, G: Matrix, h: Vector, low: Vector, high: Vector) -> float:
+    """Return a sum of absolute values that no point of the polytope is below."""
+    pull, y = nearest.multipliers @ G, nearest.multipliers
+    endless = np.where(np.isinf(high), pull, 0.0).max(initial=1.0)
+    endless = max(endless, np.where(np.isinf(low), -pull, 0.0).max(initial=1.0))
+    # Where a coordinate has no end its pull must not exceed 1, or the least would be minus infinity.
+    pull, y = pull / endless, y / endless
+    candidates = np.stack([np.clip(0.0, low, high), _finite(low), _finite(high)])
+    least = (np.abs(candidates) - pull * candidates).min(axis=0).sum()
+    return max(0.0, float(least + y @ h))
+
+
+def _finite(ends: Vector) -> Vector:
+    return np.where(np.isinf(ends), 0.0, ends)
+
+
+def _one_row(g: Vector, h: float, low: Vector, high: Vector) -> Nearest:
+    """Closed form: the nearest point is ``clip(t g)`` for the least t that meets the row."""
+    far = np.where(g > 0, high, low)[g != 0]
+    if g[g != 0] @ far < h:
+        return Nearest(None, np.zeros(1), empty=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turns = np.concatenate([low / g, high / g])
+    turns = np.unique(np.concatenate([[0.0], turns[np.isfinite(turns) & (turns > 0)]]))
+    reach = np.clip(turns[:, None] * g, low, high) @ g
+    before = max(0, int(np.searchsorted(reach, h, side="left")) - 1)
+    t = float(turns[before])
+    # Between two turns the same coordinates move.
+    ahead = turns[before + 1] if before + 1 < len(turns) else 2 * t + 1
+    middle = (t + ahead) / 2 * g
+    slope = float((g * g)[(middle > low) & (middle < high)].sum())
+    if slope > 0:
+        t += (h - float(reach[before])) / slope
+    return Nearest(np.clip(t * g, low, high), np.array([2 * t]))
+
+
+def _by_least_squares(G: Matrix, h: Vector, low: Vector, high: Vector) -> Nearest:
+    """Least distance programming (Lawson and Hanson 1974, chapter 23) by non-negative least squares."""
+    from scipy.optimize import nnls
+
+    n = len(low)
+    eye = np.eye(n)
+    under, over = np.isfinite(low), np.isfinite(high)
+    rows = np.vstack([G, eye[under], -eye[over]])
+    right = np.concatenate([h, low[under], -high[over]])
+    size = np.linalg.norm(rows, axis=1)
+    size[size == 0] = 1.0
+    # Rows of one length each, and a far point of about one: otherwise small rows drown.
+    unit = float(np.abs(right / size).max()) or 1.0
+    E = np.vstack([(rows / size[:, None]).T, right / size / unit])
+    f = np.zeros(n + 1)
+    f[n] = 1.0
+    try:
+        y, residual = nnls(E, f, maxiter=50 * len(right))
+    except RuntimeError:
+        return Nearest(None, np.zeros(len(h)))
+    if residual <= _TINY:
+        return Nearest(None, np.zeros(len(h)), empty=True)
+    gap = 1.0 - float(E[n] @ y)
+    multipliers = 2 * unit * y / gap / size
+    return Nearest(np.clip(E[:n] @ y / gap * unit, low, high), multipliers[: len(h)])

@@ -1,0 +1,161 @@
+"""How raw scores of an opened model become labels, and a goal as inequalities between raw scores."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from ssba.problem.model_answers import Model, Output, first_highest
+from ssba.problem.targets import Goal, Leave, Probability, Reach, ValueBetween
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Link = Literal["none", "share", "logistic"]
+
+
+@final
+@dataclass(frozen=True)
+class Scoring:
+    """What the raw scores of a model say.
+
+    Attributes
+    ----------
+    classes
+        The labels in the order of the raw columns, or of the negative and positive side of a single
+        column; None for a regressor, whose single column is its value.
+    columns
+        How many raw columns there are.
+    link
+        How they become probabilities: not at all, divided by `total`, or by the logistic
+        function (softmax where there are several columns).
+    total
+        What the raw scores are divided by: the number of trees that vote.
+    """
+
+    classes: tuple[Any, ...] | None
+    columns: int
+    link: Link = "none"
+    total: float = 1.0
+
+    def output(self, raw: Matrix) -> Output:
+        """Return the answers that raw scores [n, columns] stand for."""
+        if self.classes is None:
+            return Output(values=raw[:, 0] / self.total)
+        both = np.stack([-raw[:, 0], raw[:, 0]], axis=1) if self.columns == 1 else raw
+        labels = np.fromiter(self.classes, dtype=object)[first_highest(both)]
+        return Output(labels=labels, scores=self._probabilities(raw))
+
+    def _probabilities(self, raw: Matrix) -> Matrix | None:
+        if self.link == "share":
+            return raw / self.total
+        if self.link == "logistic" and self.columns == 1:
+            return np.stack([expit(-raw[:, 0]), expit(raw[:, 0])], axis=1)
+        return np.asarray(softmax(raw, axis=1)) if self.link == "logistic" else None
+
+
+@final
+@dataclass(frozen=True)
+class Condition:
+    """``weight . raw + offset >= 0``; `beyond` where equality is not enough."""
+
+    weight: Vector
+    offset: float
+    beyond: bool = False
+
+
+Way = tuple[Condition, ...]
+"""One way to reach a goal: all its conditions hold at once."""
+
+
+def ways_to(goal: Goal, scoring: Scoring) -> list[Way] | None:
+    """Return the ways to reach a goal, of which any one will do; None where raw scores cannot tell it.
+
+    Examples
+    --------
+    >>> three = Scoring(("a", "b", "c"), 3)
+    >>> [[one.weight.tolist() for one in way] for way in ways_to(Reach("b"), three)]
+    [[[-1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]]
+    >>> len(ways_to(Leave("b"), three))
+    2
+    """
+    match goal:
+        case Reach(label):
+            index, others = _split(scoring, label)
+            return [tuple(_lead(scoring, index, other) for other in others)]
+        case Leave(label):
+            index, others = _split(scoring, label)
+            return [(_lead(scoring, other, index),) for other in others]
+        case Probability(label, at_least):
+            condition = _probable(scoring, label, at_least)
+            return None if condition is None else [(condition,)]
+        case ValueBetween(low, high):
+            ends = ((1.0, -low), (-1.0, high))
+            total = scoring.total
+            return [
+                tuple(Condition(np.array([sign]), end * total) for sign, end in ends if math.isfinite(end))
+            ]
+
+
+def agrees(scoring: Scoring, raw: Matrix, model: Model, rows: Any) -> bool:
+    """Tell whether raw scores give the model's own labels or values, up to ties and rounding."""
+    if scoring.classes != model.classes:
+        return False
+    mine, own = scoring.output(raw), model.labels(rows)
+    if own.values is not None:
+        assert mine.values is not None
+        size = float(np.abs(own.values).max(initial=0.0))
+        return bool(np.allclose(mine.values, own.values, rtol=1e-5, atol=1e-6 * size))
+    return bool((_is_close_call(raw) | (mine.labels == own.labels)).all())
+
+
+def link_of(scoring: Scoring, raw: Matrix, model: Model, rows: Any) -> Link:
+    """Return the link that gives the model's own probabilities, or none."""
+    scores = model.verdict(rows).scores if model.gives_probabilities else None
+    if scores is None:
+        return "none"
+    candidates: tuple[Link, ...] = ("share", "logistic")
+    for link in candidates:
+        if link == "share" and scoring.columns != scores.shape[1]:
+            continue
+        mine = Scoring(scoring.classes, scoring.columns, link, scoring.total).output(raw).scores
+        if mine is not None and np.allclose(mine, scores, rtol=0.0, atol=1e-5):
+            return link
+    return "none"
+
+
+def _is_close_call(raw: Matrix) -> NDArray[np.bool_]:
+    size = float(np.abs(raw).max(initial=0.0))
+    if raw.shape[1] == 1:
+        return np.asarray(np.abs(raw[:, 0]) <= 1e-5 * size)
+    first, second = np.sort(raw, axis=1)[:, :-3:-1].T
+    return np.asarray(first - second <= 1e-5 * size)
+
+
+def _split(scoring: Scoring, label: Any) -> tuple[int, list[int]]:
+    assert scoring.classes is not None
+    index = scoring.classes.index(label)
+    return index, [other for other in range(len(scoring.classes)) if other != index]
+
+
+def _lead(scoring: Scoring, index: int, other: int) -> Condition:
+    """Class `index` is ahead of `other`; of equal scores the first class is the prediction."""
+    if scoring.columns == 1:
+        return Condition(np.array([1.0 if index == 1 else -1.0]), 0.0, beyond=index == 1)
+    weight = np.zeros(scoring.columns)
+    weight[index], weight[other] = 1.0, -1.0
+    return Condition(weight, 0.0, beyond=index > other)
+
+
+def _probable(scoring: Scoring, label: Any, at_least: float) -> Condition | None:
+    assert scoring.classes is not None
+    index = scoring.classes.index(label)
+    if scoring.link == "share":
+        return Condition(np.eye(scoring.columns)[index], -at_least * scoring.total)
+    if scoring.link == "logistic" and scoring.columns == 1 and at_least < 1:
+        sign = 1.0 if index == 1 else -1.0
+        return Condition(np.array([sign]), -math.log(at_least / (1 - at_least)))
+    # Softmax of several classes is no inequality between two of them.
+    return None

@@ -1,0 +1,248 @@
+"""Rows drawn at random from the feasible region nearer than an answer: evidence that nothing is there.
+
+If none of n independent draws reaches the target, then at 95% confidence less than
+``1 - 0.05 ** (1 / n)`` of the region does, measured by how the rows are drawn:
+
+1. How many categories change (or missing cells are filled) is drawn evenly from none to as many as the
+   radius allows; then which, and to what.
+2. The numbers are drawn evenly from what is left of the ball around the query, inside bounds and linear
+   rows: directly where little cuts the ball, else by redrawing one column after the other given the others
+   (Gibbs sampling), which keeps the even distribution. Whole numbers and steps: from their legal values.
+3. Equalities between columns cannot be met by chance: rows are drawn beside them and pulled onto them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.problem.distance import Metric
+from ssba.problem.region import Region
+from ssba.run.arrays import Array, like, to_numpy
+
+Vector = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# One minus the confidence of the bound.
+_DOUBT = 0.05
+_DIRECT_ROUNDS = 16
+_SWEEPS = 8
+_HALVINGS = 30
+
+
+def share_bound(drawn: int) -> float | None:
+    """Return the 95% bound on the share that reaches the target when none of so many draws did.
+
+    >>> round(share_bound(59), 3), round(share_bound(1000), 3), share_bound(0)
+    (0.05, 0.003, None)
+    """
+    return 1 - _DOUBT ** (1 / drawn) if drawn else None
+
+
+def draw_nearer(region: Region, metric: Metric, radius: float, count: int, rng: np.random.Generator) -> Array:
+    """Draw up to `count` legal feasible rows nearer to the query than `radius`; fewer where there are few."""
+    ball = _Ball(region, metric, radius * (1 - 1e-12))
+    rows = ball.with_levels(count, rng)
+    rows = ball.with_numbers(rows, rng)
+    return like(rows[ball.contains(rows)], region.x)
+
+
+@dataclass(frozen=True)
+class _Ball:
+    """The part of a region that lies nearer to the query than `radius`."""
+
+    region: Region
+    metric: Metric
+    radius: float
+
+    def contains(self, rows: Vector) -> Mask:
+        found = like(rows, self.region.x)
+        near = to_numpy(self.metric.distance(found, self.region.x)) < self.radius
+        return np.asarray(near & to_numpy(self.region.contains(found)))
+
+    @cached_property
+    def x(self) -> Vector:
+        return np.asarray(to_numpy(self.region.x))
+
+    @cached_property
+    def start(self) -> Vector:
+        return np.asarray(to_numpy(self.region.start))
+
+    @cached_property
+    def scale(self) -> Vector:
+        return np.asarray(to_numpy(self.region.scale))
+
+    @cached_property
+    def bounds(self) -> tuple[Vector, Vector]:
+        return np.asarray(to_numpy(self.region.lower)), np.asarray(to_numpy(self.region.upper))
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The columns that move in the ball."""
+        free = to_numpy(self.region.free & ~self.region.discrete)
+        return np.flatnonzero(free & ~np.isnan(self.x))
+
+    @cached_property
+    def switches(self) -> list[int]:
+        """The columns that jump: categories, and missing cells that may be filled from a finite range."""
+        region = self.region
+        bounded = np.isfinite(to_numpy(region.lower)) & np.isfinite(to_numpy(region.upper))
+        fillable = np.isnan(self.x) & bounded
+        marked = to_numpy(region.free) & (to_numpy(region.discrete) | fillable)
+        return [int(j) for j in np.flatnonzero(marked)]
+
+    def costs(self, rows: Vector) -> Vector:
+        """Return what each cell adds to the distance, squared for L2, so that costs add up."""
+        parts = to_numpy(self.metric.parts(like(rows, self.region.x), self.region.x))
+        return np.asarray(parts**2 if self.metric.norm == "l2" else parts)
+
+    @cached_property
+    def budget(self) -> float:
+        """The radius as a sum of costs."""
+        return self.radius**2 if self.metric.norm == "l2" else self.radius
+
+    def length(self, cost: Vector) -> Vector:
+        """Return how far a single column may move for a cost, in scaled units."""
+        cost = np.maximum(cost, 0.0)
+        return np.sqrt(cost) if self.metric.norm == "l2" else cost
+
+    def with_levels(self, count: int, rng: np.random.Generator) -> Vector:
+        """Return copies of the start in which a random number of categories has changed."""
+        rows = np.tile(self.start, (count, 1))
+        columns = self.switches
+        if not columns:
+            return rows
+        begun = self.costs(self.start[None, :])[0]
+        weight = to_numpy(self.metric.weight)[columns]
+        price = np.where(begun[columns] > 0, 0.0, weight**2 if self.metric.norm == "l2" else weight)
+        left = self.budget - begun.sum()
+        most = int((np.cumsum(np.sort(price)) < left).sum())
+        order = np.argsort(rng.random((count, len(columns))), axis=1)
+        wanted = np.arange(len(columns))[None, :] < rng.integers(0, most + 1, size=count)[:, None]
+        affordable = np.cumsum(price[order], axis=1) < left
+        for i, k in zip(*np.nonzero(wanted & affordable), strict=True):
+            j = columns[order[i, k]]
+            rows[i, j] = self._other_value(j, rng)
+        return rows
+
+    def _other_value(self, j: int, rng: np.random.Generator) -> float:
+        region = self.region
+        if bool(region.discrete[j]):
+            levels = np.flatnonzero(to_numpy(region.allowed[j, :]))
+            return float(rng.choice(levels[levels != self.start[j]]))
+        drawn = self.x.copy()
+        drawn[j] = rng.uniform(float(region.lower[j]), float(region.upper[j]))
+        return float(to_numpy(region.snap(like(drawn[None, :], region.x)))[0, j])
+
+    def with_numbers(self, rows: Vector, rng: np.random.Generator) -> Vector:
+        """Draw the numbers of rows whose categories are drawn."""
+        columns = self.numbers
+        if not len(columns):
+            return rows
+        fixed = self.costs(rows)
+        fixed[:, columns] = 0.0
+        left = self.length(self.budget - fixed.sum(axis=1))
+        rough = self._in_ball(rows, columns, left, rng)
+        if not to_numpy(self.region.grid.stepped)[columns].any():
+            for _ in range(_DIRECT_ROUNDS):
+                out = ~self.contains(rough)
+                if not out.any():
+                    return self._legal(rough)
+                rough[out] = self._in_ball(rows[out], columns, left[out], rng)
+            out = ~self.contains(rough)
+        else:
+            out = np.ones(len(rows), dtype=bool)
+        rough[out] = self._swept(self._pulled_in(rough[out], rows[out]), columns, rng)
+        return self._legal(rough)
+
+    def _in_ball(
+        self, rows: Vector, columns: NDArray[np.int64], radius: Vector, rng: np.random.Generator
+    ) -> Vector:
+        """Draw the columns evenly from a ball around the query that nothing cuts."""
+        n, size = len(columns), (len(rows), len(columns))
+        if self.metric.norm == "l2":
+            way = rng.normal(size=size)
+            way /= np.sqrt((way**2).sum(axis=1, keepdims=True))
+            way *= rng.random((len(rows), 1)) ** (1 / n)
+        else:
+            # Of n + 1 exponentials divided by their sum, the first n are even over the simplex.
+            share = rng.exponential(size=(len(rows), n + 1))
+            way = rng.choice([-1.0, 1.0], size=size) * share[:, :n] / share.sum(axis=1, keepdims=True)
+        # Where a column may go one way only, the other half of the ball is folded onto this one.
+        lower, upper = (bound[columns] for bound in self.bounds)
+        way = np.where(lower >= self.x[columns], np.abs(way), way)
+        way = np.where(upper <= self.x[columns], -np.abs(way), way)
+        drawn = rows.copy()
+        drawn[:, columns] = self.x[columns] + way * radius[:, None] * self.scale[columns]
+        return drawn
+
+    def _pulled_in(self, rough: Vector, homes: Vector) -> Vector:
+        """Bring rows into region and ball: pulled in, else from ever nearer to their homes."""
+        pulled = homes.copy()
+        out = np.ones(len(rough), dtype=bool)
+        for _ in range(_HALVINGS):
+            tried = np.asarray(to_numpy(self.region.pull_in(like(rough, self.region.x))[0]))
+            fine = out & self.contains(tried)
+            pulled[fine] = tried[fine]
+            out &= ~fine
+            if not out.any():
+                break
+            rough = homes + 0.5 * (rough - homes)
+        return pulled
+
+    def _swept(self, rows: Vector, columns: NDArray[np.int64], rng: np.random.Generator) -> Vector:
+        """Redraw one column after the other, given the others, some times over."""
+        for _ in range(_SWEEPS):
+            costs = self.costs(rows)
+            total = costs.sum(axis=1)
+            for j in rng.permutation(columns).tolist():
+                others = total - costs[:, j]
+                low, high = self._room(rows, self.length(self.budget - others), j)
+                rows[:, j] = self._between(j, low, high, rows[:, j], rng)
+                gap = np.abs(rows[:, j] - self.x[j]) / self.scale[j]
+                total = others + (gap * gap if self.metric.norm == "l2" else gap)
+        return rows
+
+    def _room(self, rows: Vector, reach: Vector, j: int) -> tuple[Vector, Vector]:
+        """Return between what ends a column may lie, given all others: ball, bounds, linear rows."""
+        lower, upper = self.bounds
+        low = np.maximum(lower[j], self.x[j] - reach * self.scale[j])
+        high = np.minimum(upper[j], self.x[j] + reach * self.scale[j])
+        if self.region.rows is None:
+            return low, high
+        A, aim = to_numpy(self.region.rows.A), to_numpy(self.region.rows.aim)
+        for i in np.flatnonzero(A[:, j] != 0):
+            involved = np.flatnonzero(A[i])
+            end = (aim[i] - rows[:, involved] @ A[i, involved]) / A[i, j] + rows[:, j]
+            # A linear row asks nothing where one of its cells is missing.
+            if A[i, j] > 0:
+                high = np.fmin(high, end)
+            else:
+                low = np.fmax(low, end)
+        return low, high
+
+    def _between(self, j: int, low: Vector, high: Vector, now: Vector, rng: np.random.Generator) -> Vector:
+        """Draw legal values between ends; where there are none, all stays as it is."""
+        grid, share = self.region.grid, rng.random(len(low))
+        if not bool(grid.stepped[j]):
+            return np.where(low < high, low + share * (high - low), now)
+        steps = float(grid.denominator[j]) / float(grid.numerator[j])
+        first = np.ceil(low * steps - 1e-9)
+        count = np.maximum(np.floor(high * steps + 1e-9) - first + 1, 0)
+        number = first + np.floor(share * count)
+        drawn = number * float(grid.numerator[j]) / float(grid.denominator[j]) + 0.0
+        drawn = np.where(count >= 1, drawn, now)
+        if self._own_is_extra(j):
+            own = (rng.random(len(low)) * (count + 1) < 1) & (low <= self.x[j]) & (self.x[j] <= high)
+            drawn = np.where(own, self.x[j], drawn)
+        return drawn
+
+    def _own_is_extra(self, j: int) -> bool:
+        """Tell whether the query's own value is legal though it lies off the grid."""
+        own = like(self.x[None, :], self.region.x)
+        on_grid = to_numpy(self.region.grid.snap(own))[0, j]
+        return bool(self.region.keeps_x[j]) and bool(on_grid != self.x[j])
+
+    def _legal(self, rows: Vector) -> Vector:
+        return np.asarray(to_numpy(self.region.snap(like(rows, self.region.x))))

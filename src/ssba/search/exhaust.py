@@ -1,0 +1,144 @@
+"""Asking about every legal row nearer than the best answer, where these are few: then it is exact."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.boundary.bisection import Asking
+from ssba.problem.distance import Metric
+from ssba.problem.region import Region
+from ssba.run.arrays import Array, like, marked, to_numpy
+from ssba.search.archive import row_key
+
+Vector = NDArray[np.float64]
+
+_ROWS_A_CALL = 128
+# Linear rows throw out some of what single columns allow: so many times more rows are looked at.
+_BEFORE_LINEAR_ROWS = 8
+# Larger tables of sums than this are not made.
+_MOST_CELLS = 8_000_000
+
+
+def legal_rows_within(
+    region: Region, metric: Metric, radius: float, most: int, most_changes: int | None = None
+) -> Array | None:
+    """Return all legal feasible rows nearer to the query than `radius`, nearest first.
+
+    None where they are not finite, or more than `most`: a free column without a step, or too many values.
+    `most_changes` leaves out rows that change more columns than that.
+    """
+    if marked(region.free & ~region.discrete & ~region.grid.stepped):
+        return None
+    columns = [_values(region, j, radius, most) for j in range(region.x.shape[0])]
+    known = [values for values in columns if values is not None]
+    if len(known) < len(columns):
+        return None
+    x = to_numpy(region.x)
+    costs = [_costs(metric, region, j, values) for j, values in enumerate(known)]
+    limit = radius * (1 + 1e-9) if metric.norm != "l2" else (radius * (1 + 1e-9)) ** 2
+    cap = most if region.rows is None else most * _BEFORE_LINEAR_ROWS
+    changed = [_changed(values, own) for values, own in zip(known, x, strict=True)]
+    numbers = _combinations(costs, changed, (limit, len(x) if most_changes is None else most_changes), cap)
+    if numbers is None:
+        return None
+    rows = np.empty((len(numbers), len(x)))
+    for j, values in enumerate(known):
+        rows[:, j] = values[numbers[:, j]]
+    rows = _distinct(to_numpy(region.grid.storable(like(rows, region.x))))
+    found = like(rows, region.x)
+    distances = to_numpy(metric.distance(found, region.x))
+    kept = np.flatnonzero(to_numpy(region.contains(found)) & (distances < radius))
+    if len(kept) > most:
+        return None
+    return like(rows[kept[np.argsort(distances[kept], kind="stable")]], region.x)
+
+
+def ask_all(rows: Array, distances: Vector, best: Callable[[], float]) -> Asking[None]:
+    """Ask about rows, nearest first, as long as they are nearer than the best answer so far."""
+    for begin in range(0, len(distances), _ROWS_A_CALL):
+        nearer = distances[begin : begin + _ROWS_A_CALL] < best()
+        if not nearer.any():
+            return
+        yield rows[begin : begin + int(nearer.sum()), :]
+
+
+def _values(region: Region, j: int, radius: float, most: int) -> Vector | None:
+    """Return the legal values of a column that lie within the radius; None where they are not few."""
+    own = float(region.x[j])
+    if bool(region.held[j]):
+        return np.array([own])
+    if bool(region.discrete[j]):
+        values = np.flatnonzero(to_numpy(region.allowed[j, :])).astype(float)
+    elif bool(region.grid.stepped[j]):
+        stepped = _steps_within(region, j, radius, most)
+        if stepped is None:
+            return None
+        values = stepped
+    elif float(region.lower[j]) == float(region.upper[j]):
+        values = np.array([float(region.lower[j])])
+    else:
+        return None
+    if bool(region.keeps_x[j]) and not (values == own).any():
+        values = np.append(values, own)
+    return values
+
+
+def _steps_within(region: Region, j: int, radius: float, most: int) -> Vector | None:
+    numerator, denominator = float(region.grid.numerator[j]), float(region.grid.denominator[j])
+    low, high = float(region.lower[j]), float(region.upper[j])
+    own, reach = float(region.x[j]), radius * float(region.scale[j]) * (1 + 1e-9)
+    if not np.isnan(own):
+        low, high = max(low, own - reach), min(high, own + reach)
+    first, last = low * denominator / numerator, high * denominator / numerator
+    if not last - first <= most:
+        return None
+    counts = np.arange(np.floor(first), np.ceil(last) + 1)
+    values = counts * numerator / denominator + 0.0
+    lower, upper = float(region.lower[j]), float(region.upper[j])
+    return np.asarray(values[(lower <= values) & (values <= upper)])
+
+
+def _costs(metric: Metric, region: Region, j: int, values: Vector) -> Vector:
+    """Return what each value of a column adds to the distance (squared for L2)."""
+    rows = np.tile(to_numpy(region.x), (len(values), 1))
+    rows[:, j] = values
+    parts = to_numpy(metric.parts(like(rows, region.x), region.x))[:, j]
+    return np.asarray(parts**2 if metric.norm == "l2" else parts)
+
+
+def _changed(values: Vector, own: float) -> NDArray[np.int64]:
+    return np.asarray((values != own) & ~(np.isnan(values) & np.isnan(own)), dtype=np.int64)
+
+
+def _combinations(
+    costs: list[Vector], changed: list[NDArray[np.int64]], limits: tuple[float, int], most: int
+) -> NDArray[np.int64] | None:
+    """Return all choices of one value a column within the limits of cost and changes; None if too many."""
+    if any(not len(one) for one in costs):
+        return np.empty((0, len(costs)), dtype=np.int64)
+    # What the columns to come cost at least: so no choice is kept that cannot be completed.
+    still = np.append(np.cumsum([one.min() for one in costs][::-1])[::-1], 0.0)
+    numbers, sums, changes = np.zeros((1, 0), dtype=np.int64), np.zeros(1), np.zeros(1, dtype=np.int64)
+    for j, one in enumerate(costs):
+        if len(sums) * len(one) > _MOST_CELLS:
+            return None
+        total, moved = sums[:, None] + one[None, :], changes[:, None] + changed[j][None, :]
+        old, new = np.nonzero((total + still[j + 1] < limits[0]) & (moved <= limits[1]))
+        if len(old) > most:
+            return None
+        numbers, sums, changes = np.c_[numbers[old], new], total[old, new], moved[old, new]
+    return numbers
+
+
+def _distinct(rows: Vector) -> Vector:
+    return rows[list(_first_numbers(rows))]
+
+
+def _first_numbers(rows: Vector) -> Iterator[int]:
+    seen = set()
+    for i, row in enumerate(rows):
+        key = row_key(row)
+        if key not in seen:
+            seen.add(key)
+            yield i

@@ -1,0 +1,149 @@
+"""Which few columns to change: how useful each is, which sets of them to try, and rows that try them."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.boundary.bisection import Asking, Path, bisect
+from ssba.problem.region import Region
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Of this many of the most useful columns all sets of a size are tried: 12 pairs' worth, 7 triples', ...
+_TOP = {1: 40, 2: 12, 3: 8, 4: 7}
+_TOP_OF_MORE = 3
+_MOST_SETS = 100
+# How far a set's own part of a known answer is stretched to make up for the columns left out.
+_STRETCHES = (1.0, 1.4, 2.0, 3.5, 8.0)
+
+
+def changed_cells(rows: Matrix, x: Vector) -> Mask:
+    """Tell which cells differ from the query's; a missing cell that stays missing does not."""
+    return np.asarray((rows != x) & ~(np.isnan(rows) & np.isnan(x)))
+
+
+def forced_columns(region: Region) -> list[int]:
+    """Return the columns in which the feasible row nearest to the query differs from it."""
+    return [int(j) for j in np.flatnonzero(changed_cells(region.start[None, :], region.x)[0])]
+
+
+def single_probes(region: Region, reach: float) -> Matrix:
+    """Return the start with one free column at each of its ends, or at each other level.
+
+    A side without an end is tried `reach` scales away from the start.
+    """
+    rows = []
+    for j in np.flatnonzero(region.free):
+        if region.discrete[j]:
+            values = np.flatnonzero(region.allowed[j]).astype(float)
+        else:
+            home = 0.0 if np.isnan(region.start[j]) else region.start[j]
+            far = reach * region.scale[j]
+            values = np.array([max(region.lower[j], home - far), min(region.upper[j], home + far)])
+        for value in values:
+            row = region.start.copy()
+            row[j] = value
+            rows.append(row)
+    if not rows:
+        return np.empty((0, len(region.x)))
+    return pulled_in(region, np.stack(rows))
+
+
+def pulled_in(region: Region, rows: Matrix) -> Matrix:
+    """Move rows into the region, and leave out those that are the start, repeated or did not get there."""
+    pulled, fine = region.pull_in(rows)
+    pulled = pulled[fine & changed_cells(pulled, region.start).any(axis=1)]
+    return np.asarray(pulled[np.sort(np.unique(pulled, axis=0, return_index=True)[1])])
+
+
+def usefulness(parts: Matrix, alone: Vector, gains: Vector) -> Vector:
+    """Return how useful each column is, 1 for the best: for a plane in L2, the square of its weight.
+
+    `alone` holds the distance at which a column reached the target by itself, infinite where it did not;
+    `parts` the columns' contributions to the distances of good rows that changed as many as they liked;
+    `gains` by how much the margin rose for each unit of distance when a column changed alone, which counts
+    only where nothing else is known: scores bend.
+    """
+    if not len(parts) and not np.isfinite(alone).any():
+        return _of_best(np.maximum(gains, 0.0))
+    shares = _of_best((parts**2).mean(axis=0)) if len(parts) else np.zeros(len(alone))
+    return np.maximum(shares, _of_best(1 / np.maximum(alone, 1e-300) ** 2))
+
+
+def _of_best(values: Vector) -> Vector:
+    return np.asarray(values / max(float(values.max(initial=0.0)), 1e-300))
+
+
+def sets_to_try(order: Sequence[int], forced: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """Return sets of at most `size` columns, the smallest first, each with all forced columns in it.
+
+    `order` holds the free columns, the most useful first.
+    """
+    free = [j for j in order if j not in forced]
+    room = size - len(forced)
+    if room < 0:
+        return []
+    found: list[tuple[int, ...]] = [tuple(forced)] if forced else []
+    for count in range(1, room + 1):
+        among = free[: _TOP.get(count, count + _TOP_OF_MORE)]
+        found += [(*forced, *one) for one in itertools.combinations(among, count)]
+    return found[:_MOST_SETS] if room < 2 else _spread(found, room)
+
+
+def _spread(found: list[tuple[int, ...]], room: int) -> list[tuple[int, ...]]:
+    """Keep the first of every size where there are too many."""
+    by_size = [list(group) for _, group in itertools.groupby(found, key=len)]
+    share = max(1, _MOST_SETS // (room + 1))
+    return [one for group in by_size for one in group[: 2 * share]]
+
+
+@dataclass(frozen=True)
+class Singles:
+    """What came of changing one column at a time, for each column.
+
+    How near it reached the target alone (infinite where it did not), how steeply the margin rose, and the
+    value that did best.
+    """
+
+    alone: Vector
+    gains: Vector
+    values: Vector
+
+
+def best_singles(region: Region, probes: Matrix, reach: Vector, slopes: Vector) -> Singles:
+    """Sum up single changes column by column; `reach` and `slopes` are those of each probe."""
+    alone, gains = np.full(len(region.x), np.inf), np.full(len(region.x), -np.inf)
+    values = region.start.copy()
+    # The worst first, so that each column ends with its best.
+    for i in np.lexsort([slopes, -reach]):
+        for j in np.flatnonzero(changed_cells(probes[i : i + 1], region.start)[0]):
+            alone[j], gains[j], values[j] = reach[i], max(gains[j], slopes[i]), probes[i, j]
+    return Singles(alone, gains, values)
+
+
+def nearer_by_bisection(region: Region, rows: Matrix, tolerance: float) -> Asking[Matrix]:
+    """Bisect from the start to rows that reached the target; return the ends that still do."""
+    path = Path(region.discrete, region.snap, plain=False)
+    start = np.tile(region.start, (len(rows), 1))
+    bracket = yield from bisect(start, rows, path, tolerance)
+    return np.asarray(bracket.inside)
+
+
+def set_probes(region: Region, known: Vector, singles: Singles) -> Matrix:
+    """Return rows that change the region's free columns the way `known` does, and further.
+
+    Where each of them reached the target alone, at a distance that makes it a plane's weight, they go the
+    way of that plane's normal instead.
+    """
+    row = np.where(region.free, known, region.start)
+    if np.isfinite(singles.alone[region.free]).all() and not region.discrete[region.free].any():
+        weight = np.where(region.free, 1 / np.maximum(singles.alone, 1e-300), 0.0)
+        move = np.sign(singles.values - region.start) * weight / max(float(weight @ weight), 1e-300)
+        row = np.where(region.free, region.start + move * region.scale, region.start)
+    way = np.where(region.discrete | np.isnan(row - region.start), 0.0, row - region.start)
+    return pulled_in(region, np.stack([row + (stretch - 1) * way for stretch in _STRETCHES]))

@@ -1,0 +1,122 @@
+"""All legal rows within a radius, and none where they are too many to ask about."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import TORCH, answered, labels_only, on_torch, setting
+
+from ssba.problem.constraints import constraint
+from ssba.problem.distance import Norm
+from ssba.problem.features import categorical, integer, numeric
+from ssba.run.arrays import to_numpy
+from ssba.search.exhaust import ask_all, legal_rows_within
+
+FRAME = pd.DataFrame(
+    {"a": [0, 3, 8, 9], "b": [0.0, 0.5, 1.5, 2.0], "c": ["u", "v", "w", "u"], "d": [0.1, 0.2, 0.3, 0.9]}
+)
+KINDS: dict[str, Any] = {"a": integer(), "b": numeric(step=0.5), "c": categorical()}
+
+
+def brute_force(mine: Any, region: Any, radius: float) -> set[tuple[float, ...]]:
+    """Every combination of the columns' values in the data's range, kept if feasible and near."""
+    d = float(region.x[3])
+    grid = [(a, b, c, d) for a, b, c in itertools.product(range(10), [0.0, 0.5, 1.0, 1.5, 2.0], range(3))]
+    rows = np.array(grid, dtype=float)
+    kept = region.contains(rows) & (mine.metric.distance(rows, region.x) < radius)
+    return {tuple(row) for row in rows[kept]}
+
+
+@given(
+    radius=st.floats(0.2, 4.0),
+    norm=st.sampled_from(["l1", "l2"]),
+    texts=st.lists(
+        st.sampled_from(["a >= x.a", "a - 2 * b <= 3", "c != 'w'", "b <= 1"]), unique=True, max_size=3
+    ),
+)
+def test_they_are_the_same_as_by_brute_force(radius: float, norm: Norm, texts: list[str]) -> None:
+    mine = setting(FRAME, KINDS, norm)
+    for region in mine.regions(
+        mine.space.encode_row({"a": 3, "b": 0.5, "c": "u", "d": 0.2}),
+        [constraint(text) for text in ("d == x.d", *texts)],
+    ):
+        rows = legal_rows_within(region, mine.metric, radius, most=10_000)
+        assert rows is not None
+        assert {tuple(row) for row in rows} == brute_force(mine, region, radius)
+        assert len({tuple(row) for row in rows}) == len(rows)
+        distances = mine.metric.distance(rows, region.x)
+        assert (np.diff(distances) >= 0).all()
+
+
+def test_a_free_column_of_real_numbers_makes_them_countless() -> None:
+    mine = setting(FRAME, KINDS)
+    region = mine.region({"a": 3, "b": 0.5, "c": "u", "d": 0.2})
+    assert legal_rows_within(region, mine.metric, 1.0, most=10_000) is None
+
+
+@pytest.mark.parametrize("texts", [[], ["a + b <= 20"]])
+def test_more_than_wanted_are_none(texts: list[str]) -> None:
+    mine = setting(FRAME, KINDS)
+    region = mine.region({"a": 3, "b": 0.5, "c": "u", "d": 0.2}, "d == x.d", *texts)
+    rows = legal_rows_within(region, mine.metric, np.inf, most=150)
+    assert rows is not None
+    assert len(rows) == 10 * 5 * 3
+    assert legal_rows_within(region, mine.metric, np.inf, most=149) is None
+
+
+def test_a_query_off_the_grid_may_keep_its_own_value() -> None:
+    mine = setting(FRAME, KINDS)
+    region = mine.region({"a": 3, "b": 0.7, "c": "u", "d": 0.2}, "d == x.d", "c == x.c", "a == x.a")
+    rows = legal_rows_within(region, mine.metric, np.inf, most=10)
+    assert rows is not None
+    assert sorted(rows[:, 1]) == [0.0, 0.5, 0.7, 1.0, 1.5, 2.0]
+
+
+def test_a_missing_cell_stays_missing_or_takes_a_legal_value() -> None:
+    mine = setting(FRAME.astype({"a": "Int64"}), KINDS)
+    query = {"a": None, "b": 0.5, "c": "u", "d": 0.2}
+    held = ["d == x.d", "c == x.c", "b == x.b"]
+    rows = legal_rows_within(mine.region(query, *held), mine.metric, np.inf, most=50)
+    assert rows is not None
+    assert np.isnan(rows[:, 0]).tolist() == [True]
+    rows = legal_rows_within(mine.region(query, *held, "a may be filled"), mine.metric, np.inf, most=50)
+    assert rows is not None
+    assert sorted(rows[1:, 0]) == [float(value) for value in range(10)]
+
+
+def test_torch_gives_the_same_rows() -> None:
+    mine = setting(FRAME, KINDS)
+    region = mine.region({"a": 3, "b": 0.5, "c": "u", "d": 0.2}, "d == x.d", "a - b <= 4")
+    expected = legal_rows_within(region, mine.metric, 2.0, most=500)
+    found = legal_rows_within(on_torch(region), on_torch(mine.metric), 2.0, most=500)
+    assert type(found) is type(TORCH)
+    np.testing.assert_array_equal(to_numpy(found), expected)
+
+
+class TestAskAll:
+    ROWS = np.arange(1000.0)[:, None]
+
+    def asked(self, first_hit: float) -> int:
+        seen: list[Any] = []
+        best = [np.inf]
+
+        def reached(rows: Any) -> Any:
+            seen.extend(rows[:, 0])
+            hits = rows[:, 0] >= first_hit
+            if hits.any():
+                best[0] = min(best[0], float(rows[hits].min()))
+            return hits
+
+        answered(ask_all(self.ROWS, self.ROWS[:, 0], lambda: best[0]), labels_only(reached))
+        assert seen == sorted(seen)
+        return len(seen)
+
+    def test_it_asks_the_nearest_first_and_stops_once_nothing_is_nearer(self) -> None:
+        assert self.asked(first_hit=300) <= 300 + 128
+
+    def test_without_a_hit_it_asks_about_all(self) -> None:
+        assert self.asked(first_hit=np.inf) == 1000

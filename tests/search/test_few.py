@@ -1,0 +1,101 @@
+"""Which few columns to change: by how useful they are, in sets that hold what must change."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support import answered, labels_only, setting
+
+from ssba.search.few import (
+    Singles,
+    best_singles,
+    changed_cells,
+    nearer_by_bisection,
+    set_probes,
+    sets_to_try,
+    single_probes,
+    usefulness,
+)
+
+X = np.random.default_rng(2).uniform(-2, 2, size=(100, 3))
+
+
+def test_a_missing_cell_that_stays_missing_is_no_change() -> None:
+    rows = np.array([[1.0, np.nan, 2.0], [1.0, 0.0, 3.0]])
+    told = changed_cells(rows, np.array([1.0, np.nan, 2.0]))
+    assert told.tolist() == [[False, False, False], [False, True, True]]
+
+
+def test_single_probes_change_one_column_to_its_ends_or_to_another_level() -> None:
+    frame = pd.DataFrame({"a": [-1.0, 3.0], "c": ["u", "v"]})
+    mine = setting(pd.concat([frame, frame.assign(c="w")]))
+    region = mine.region({"a": 0.0, "c": "u"})
+    assert sorted(single_probes(region, 6.0).tolist()) == [[-1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [3.0, 0.0]]
+
+
+def test_a_side_without_an_end_is_tried_some_scales_away() -> None:
+    mine = setting(X, scale="none")
+    region = mine.region([0.0, 0.0, 0.0], "x0 >= -100", "x1 == x.x1", "x2 == x.x2")
+    assert single_probes(region, 6.0)[:, 0].min() == -6.0
+
+
+class TestUsefulness:
+    def test_it_is_the_square_of_a_planes_weight(self) -> None:
+        """Alone a column of weight w reaches the plane w @ u = 1 at a distance of 1 / w."""
+        weights = np.array([2.0, 1.0, 0.5])
+        none = np.empty((0, 3))
+        np.testing.assert_allclose(usefulness(none, 1 / weights, np.zeros(3)), weights**2 / 4)
+        # The foot of the plane is proportional to the weights.
+        foot = weights[None, :] / (weights @ weights)
+        np.testing.assert_allclose(usefulness(foot, np.full(3, np.inf), np.zeros(3)), weights**2 / 4)
+
+    def test_gains_count_where_nothing_else_is_known(self) -> None:
+        gains = np.array([0.1, -1.0, 0.2])
+        none = np.empty((0, 3))
+        assert usefulness(none, np.full(3, np.inf), gains).tolist() == [0.5, 0.0, 1.0]
+        assert usefulness(none, np.array([np.inf, 1.0, np.inf]), gains).tolist() == [0.0, 1.0, 0.0]
+
+
+class TestSets:
+    def test_the_smallest_and_most_useful_come_first(self) -> None:
+        assert sets_to_try([4, 1, 7], [], 2) == [(4,), (1,), (7,), (4, 1), (4, 7), (1, 7)]
+
+    def test_each_holds_the_columns_that_must_change(self) -> None:
+        assert sets_to_try([4, 1, 7], [1], 2) == [(1,), (1, 4), (1, 7)]
+        assert sets_to_try([4, 1, 7], [1, 7, 9], 2) == []
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 6, 12])
+    def test_none_is_larger_than_wanted_and_none_comes_twice(self, size: int) -> None:
+        found = sets_to_try(list(range(30)), [], size)
+        assert max(map(len, found)) == size
+        assert len(set(found)) == len(found) <= 300
+        assert all(len(one) <= len(other) for one, other in pairwise(found))
+
+
+def test_each_column_keeps_its_best_probe() -> None:
+    mine = setting(X, scale="none")
+    region = mine.region([0.0, 0.0, 0.0])
+    probes = np.array([[-2.0, 0, 0], [2.0, 0, 0], [0, -2.0, 0], [0, 2.0, 0]])
+    told = best_singles(region, probes, np.array([1.5, 1.0, np.inf, np.inf]), np.array([0.1, 0.0, 0.3, 0.7]))
+    assert told.alone.tolist() == [1.0, np.inf, np.inf]
+    assert told.values.tolist() == [2.0, 2.0, 0.0]
+    assert told.gains[1] == 0.7
+
+
+def test_bisection_comes_back_to_where_the_target_is_just_reached() -> None:
+    mine = setting(X, scale="none")
+    region = mine.region([0.0, 0.0, 0.0])
+    ends = np.array([[2.0, 0, 0], [1.5, 1.5, 0]])
+    near = answered(nearer_by_bisection(region, ends, 0.01), labels_only(lambda rows: rows[:, 0] > 0.5))
+    np.testing.assert_allclose(near[:, 0], 0.5, atol=0.03)
+
+
+def test_probes_of_a_set_go_along_the_planes_normal() -> None:
+    mine = setting(X, scale="none")
+    region = mine.region([0.0, 0.0, 0.0], "x2 == x.x2")
+    weights = np.array([2.0, 1.0, 1.0])
+    singles = Singles(1 / weights, np.zeros(3), np.array([2.0, -2.0, 2.0]))
+    rows = set_probes(region, np.array([1.0, 1.0, 1.0]), singles)
+    np.testing.assert_allclose(rows[0], [0.4, -0.2, 0.0])
+    assert (rows[:, 2] == 0).all()

@@ -1,0 +1,173 @@
+"""Exchanges by scores: additive stairs solved by hand, split values, and rows that stay legal."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support import Matrix, Setting, answered, labels_only, scored, setting
+
+from ssba.problem.distance import Norm
+from ssba.problem.targets import Reply
+from ssba.search.archive import Archive, recorded
+from ssba.search.profile import profile_search, shave
+
+# Per column a step at each of these values is worth that much score.
+STEPS = [[(0.5, 1.0), (1.5, 0.7)], [(0.4, 0.6), (2.0, 2.5)], [(1.0, 1.2)], [(0.3, 0.2), (0.9, 0.9)]]
+NEEDED = 2.6
+CUTS = [np.array([value for value, _ in column]) for column in STEPS]
+ANYWHERE = np.array([[-4.0] * 4, [4.0] * 4])
+
+
+def stairs(Z: Any) -> Any:
+    """Add up the steps that a row has climbed."""
+    total = np.full(len(Z), -NEEDED + 1e-9)
+    for column, steps in enumerate(STEPS):
+        for value, worth in steps:
+            total = total + np.where(Z[:, column] >= value, worth, 0.0)
+    return total
+
+
+def nearest_by_hand(power: int) -> float:
+    """Try every combination of steps."""
+    choices = [[0.0, *(value for value, _ in column)] for column in STEPS]
+    rows = np.array(list(itertools.product(*choices)))
+    return float(np.linalg.norm(rows[stairs(rows) >= 0], ord=power, axis=1).min())
+
+
+class Exchange:
+    """A search from one row that reaches the target, with all that it asked."""
+
+    def __init__(self, where: Setting, query: Any, row: Any, judge: Any, *texts: str) -> None:
+        self.archive = Archive(where.region(query, *texts), where.metric)
+        self.row, self.judge = np.array(row, dtype=float), judge
+        self.archive.record(self.row[None, :], Reply(np.array([True]), None))
+        self.asked: list[Matrix] = []
+
+    def run(self, search: Any) -> None:
+        def remember(Z: Any) -> Reply:
+            self.asked.append(Z)
+            reply: Reply = self.judge(Z)
+            return reply
+
+        answered(recorded(search, self.archive, math.inf, lambda: False), remember)
+
+    def exchange(self, cuts: Any = None) -> float:
+        self.run(profile_search(self.archive, self.row, np.random.default_rng(0), cuts))
+        return self.archive.best_distance
+
+    @property
+    def every(self) -> Matrix:
+        return np.concatenate(self.asked)
+
+
+HIGH = [2.1, 2.2, 1.3, 1.1]
+
+
+@pytest.mark.parametrize(("norm", "power"), [("l2", 2), ("l1", 1)])
+def test_with_the_split_values_the_best_exchange_is_found(norm: Norm, power: int) -> None:
+    where = setting(ANYWHERE, norm=norm, scale="none")
+    found = Exchange(where, [0.0] * 4, HIGH, scored(stairs)).exchange(CUTS)
+    assert found == pytest.approx(nearest_by_hand(power), rel=1e-12)
+
+
+@pytest.mark.parametrize(("norm", "power"), [("l2", 2), ("l1", 1)])
+def test_without_them_a_grid_of_values_comes_near(norm: Norm, power: int) -> None:
+    where = setting(ANYWHERE, norm=norm, scale="none")
+    best = nearest_by_hand(power)
+    found = Exchange(where, [0.0] * 4, HIGH, scored(stairs)).exchange()
+    assert best <= found <= 1.25 * best
+
+
+def test_scales_and_weights_decide_what_is_cheap() -> None:
+    """Column 1 costs a hundredth: all that is needed is bought there, at 2.0 for 3.1."""
+    where = setting(ANYWHERE, scale="none", weights={"x1": 0.01})
+    one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
+    assert one.exchange(CUTS) == pytest.approx(0.02)
+    np.testing.assert_allclose(one.archive.nearest(1), [[0, 2.0, 0, 0]])
+
+
+def test_split_values_are_the_only_ones_asked_about() -> None:
+    where = setting(ANYWHERE, scale="none")
+    one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
+    one.exchange(CUTS)
+    for column, cuts in enumerate(CUTS):
+        assert set(one.every[:, column]) <= {0.0, HIGH[column], *cuts}
+
+
+def test_without_scores_it_ends_after_one_question() -> None:
+    where = setting(ANYWHERE, scale="none")
+    one = Exchange(where, [0.0] * 4, HIGH, labels_only(lambda Z: stairs(Z) >= 0))
+    one.exchange()
+    assert len(one.asked) == 1
+
+
+def test_levels_are_exchanged_for_numbers() -> None:
+    frame = pd.DataFrame({"r": [-4.0, 4.0, 0.0], "n": [-4, 4, 0], "c": ["u", "v", "w"]})
+    where = setting(frame, scale="none", weights={"c": 0.5})
+    worth = np.array([0.0, 1.0, 2.0])
+    judge = scored(lambda Z: Z[:, 0] + Z[:, 1] + worth[Z[:, 2].astype(int)] - 2)
+    one = Exchange(where, {"r": 0.0, "n": 0, "c": "u"}, [2.0, 1.0, 0.0], judge)
+    assert one.exchange() == 0.5
+    assert one.archive.nearest(1).tolist() == [[0.0, 0.0, 2.0]]
+    assert one.archive.region.contains(one.every).all()
+    np.testing.assert_array_equal(where.space.encode(where.space.decode(one.every)), one.every)
+
+
+@pytest.mark.parametrize("texts", [["x0 <= 1", "x3 == x.x3"], ["x1 >= 0.2"]])
+def test_only_feasible_rows_are_asked_about(texts: list[str]) -> None:
+    where = setting(ANYWHERE, scale="none")
+    row = where.region([0.0] * 4, *texts).pull_in(np.array([HIGH]))[0][0]
+    one = Exchange(where, [0.0] * 4, row, scored(stairs), *texts)
+    one.exchange(CUTS)
+    assert one.archive.region.contains(one.every).all()
+    assert one.archive.best_distance < np.linalg.norm(row)
+
+
+def test_beside_a_line_what_is_found_keeps_to_it() -> None:
+    where = setting(ANYWHERE, scale="none")
+    one = Exchange(where, [0.0] * 4, HIGH, scored(stairs), "x0 + x1 >= x2")
+    one.exchange(CUTS)
+    found = one.archive.nearest(5)
+    assert (found[:, 0] + found[:, 1] >= found[:, 2]).all()
+    assert (stairs(found) >= 0).all()
+
+
+class TestShave:
+    def test_what_no_step_needs_is_taken_back(self) -> None:
+        """Columns 0 to 3 stand on their steps 1.5, 2.0, 1.0 and 0.9; a 32nd of each change is left open."""
+        where = setting(ANYWHERE, scale="none")
+        one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
+        one.run(shave(one.archive, one.row))
+        shaved = one.every[-1]
+        steps = np.array([1.5, 2.0, 1.0, 0.9])
+        assert (shaved >= steps).all()
+        assert (shaved <= steps + np.array(HIGH) / 32 + 1e-12).all()
+        assert stairs(shaved[None, :]) == stairs(np.array([HIGH]))
+
+    def test_it_takes_as_many_model_calls_as_halvings_and_one(self) -> None:
+        where = setting(ANYWHERE, scale="none")
+        one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
+        one.run(shave(one.archive, one.row, halvings=3))
+        assert [len(rows) for rows in one.asked] == [5, 4, 4, 1]
+
+    def test_where_nothing_moved_nothing_is_asked(self) -> None:
+        where = setting(ANYWHERE, scale="none")
+        one = Exchange(where, [0.0] * 4, [0.0] * 4, scored(stairs))
+        one.run(shave(one.archive, one.row))
+        assert one.asked == []
+
+    def test_without_scores_it_ends_after_one_question(self) -> None:
+        where = setting(ANYWHERE, scale="none")
+        one = Exchange(where, [0.0] * 4, HIGH, labels_only(lambda Z: stairs(Z) >= 0))
+        one.run(shave(one.archive, one.row))
+        assert len(one.asked) == 1
+
+    def test_constraints_are_kept(self) -> None:
+        where = setting(ANYWHERE, scale="none")
+        one = Exchange(where, [0.0] * 4, HIGH, scored(lambda Z: Z[:, 0]), "x1 + x2 >= 3")
+        one.run(shave(one.archive, one.row))
+        found = one.archive.nearest(1)[0]
+        assert found[1] + found[2] >= 3

@@ -1,0 +1,83 @@
+"""Balls around rows: their surface, in the metric's units, in legal values."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssba.engine import Engine, Wishes, build_engine
+from ssba.errors import ArgumentError
+from ssba.problem.distance import Norm
+from ssba.search.robust import RANDOM_DIRECTIONS, ball, normal_from_labels, score_margin
+
+_rng = np.random.default_rng(7)
+FRAME = pd.DataFrame(
+    {
+        "a": _rng.normal(size=90),
+        "n": pd.array(_rng.integers(0, 200, size=90), dtype="UInt8"),
+        "c": _rng.choice(["u", "v", "w"], size=90),
+        "k": 3.0,
+    }
+)
+
+
+def engine(norm: Norm = "l2", **wishes: Any) -> Engine:
+    def model(rows: pd.DataFrame) -> Any:
+        return (rows["a"] > 0).to_numpy()
+
+    return build_engine(model, FRAME, Wishes(target=True, distance=norm, **wishes))
+
+
+@given(norm=st.sampled_from(["l1", "l2"]), radius=st.floats(0.05, 2.5), row=st.integers(0, 89))
+def test_rows_lie_in_the_ball_and_are_legal(norm: Norm, radius: float, row: int) -> None:
+    mine = engine(norm)
+    z, x = mine.background[row], mine.background[0]
+    rows = mine.surface.check_rows(z, x, radius, seed=3)
+    distances = mine.metric.distance(rows, z)
+    assert (distances <= radius * (1 + 1e-9)).all()
+    np.testing.assert_array_equal(mine.space.encode(mine.space.decode(rows)), rows)
+    assert (rows[:, 3] == 3.0).all()
+    changed = (rows != z)[:, 2]
+    assert changed.sum() == (2 if radius >= 1 else 0)
+
+
+def test_real_numbers_lie_on_the_surface() -> None:
+    mine = build_engine(lambda rows: rows[:, 0] > 0, _rng.normal(size=(50, 4)), Wishes(target=True))
+    z, x = mine.background[0], mine.background[1]
+    rows = mine.surface.check_rows(z, x, 0.4, seed=0)
+    assert len(rows) == 1 + 2 * 4 + RANDOM_DIRECTIONS
+    np.testing.assert_allclose(mine.metric.distance(rows, z), 0.4)
+    # The first is straight toward the query.
+    assert mine.metric.distance(rows[:1], x)[0] == pytest.approx(mine.metric.distance(z[None, :], x)[0] - 0.4)
+
+
+def test_directions_are_even_and_the_same_for_a_seed() -> None:
+    surface = engine().surface
+    drawn = surface.directions(4000, np.random.default_rng(1))
+    np.testing.assert_array_equal(drawn, surface.directions(4000, np.random.default_rng(1)))
+    assert (drawn[:, 2:] == 0).all()
+    np.testing.assert_allclose((drawn**2).sum(axis=1), 1)
+    assert (np.abs(drawn[:, :2].mean(axis=0)) < 5 * np.sqrt(0.5 / 4000)).all()
+
+
+def test_labels_around_a_point_tell_the_normal() -> None:
+    """For a plane through the center the two means differ along its normal."""
+    surface = build_engine(
+        lambda rows: rows[:, 0] > 0, _rng.normal(size=(50, 5)), Wishes(target=True)
+    ).surface
+    weights = np.array([3.0, -1.0, 0.5, 0.0, 2.0])
+    drawn = surface.directions(2000, np.random.default_rng(2))
+    normal = normal_from_labels(drawn, drawn @ weights > 0)
+    assert normal @ weights / np.linalg.norm(weights) > 0.99
+    assert not normal_from_labels(drawn, np.ones(2000, dtype=bool)).any()
+
+
+@pytest.mark.parametrize("given", [0, -1.0, float("nan"), "wide", None, True])
+def test_other_sizes_are_refused(given: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"ball\(radius=...\) is"):
+        ball(given)
+    with pytest.raises(ArgumentError, match=r"score_margin\(amount=...\) is"):
+        score_margin(given)
