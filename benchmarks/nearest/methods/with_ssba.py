@@ -21,7 +21,7 @@ def scores(case: Case) -> Answering:
 
 
 def opened(case: Case) -> Answering:
-    return _explaining(case, case.model)
+    return _explaining(case, case.model, prove=True)
 
 
 def labels_l1(case: Case) -> Answering:
@@ -29,17 +29,17 @@ def labels_l1(case: Case) -> Answering:
 
 
 def opened_l1(case: Case) -> Answering:
-    return _explaining(case, case.model, "l1")
+    return _explaining(case, case.model, "l1", prove=True)
 
 
-def _explaining(case: Case, model: Any, distance: Norm = "l2") -> Answering:
+def _explaining(case: Case, model: Any, distance: Norm = "l2", prove: bool = False) -> Answering:
     if distance not in NORMS.get(case.name, ("l2",)):
         raise NotApplicableError(f"no {distance} limits are kept for this case")
     explainer = ssba.Explainer(model, case.data, distance=distance, **case.options())
 
     def answer(which: Sequence[int]) -> Iterator[Matrix]:
         asked = case.only(np.array(which)).queries
-        for found in explainer.explain_many(asked, case.constraints, progress=False):
+        for found in explainer.explain_many(asked, case.constraints, prove=prove, progress=False):
             yield case.answers([one.values for one in found.counterfactuals])
 
     return answer

@@ -7,6 +7,7 @@ query itself where it is feasible.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ssba.problem.grid import Grid
 from ssba.run.arrays import Array, namespace
@@ -128,6 +129,10 @@ class Region:
         several = xp.sum(xp.astype(self.allowed, xp.int64), axis=1) > 1
         return ~self.held & xp.where(self.discrete, several, self.lower < self.upper)
 
+    @cached_property
+    def _has_levels(self) -> bool:
+        return bool(namespace(self.discrete).any(self.discrete))
+
     def _finite(self, Z: Array) -> Array:
         """Missing cells never take part in linear rows; zero keeps them out of the sums."""
         xp = namespace(Z)
@@ -135,13 +140,16 @@ class Region:
 
     def _clip(self, Z: Array) -> Array:
         xp = namespace(Z)
-        clipped = xp.clip(Z, self.lower, self.upper)
+        # Quicker than the namespace's clip, which makes copies of the bounds first.
+        clipped = xp.minimum(xp.maximum(Z, self.lower), self.upper)
         own = self.held | (self.keeps_x & (Z == self.x))
         return xp.where(own, self.x, clipped)
 
     def _is_allowed(self, Z: Array) -> Array:
         """Look up every discrete code in its column's row of `allowed`; true for other columns."""
         xp = namespace(Z)
+        if not self._has_levels:
+            return xp.ones(Z.shape, dtype=xp.bool)
         width = self.allowed.shape[1]
         codes = xp.clip(xp.where(xp.isnan(Z), xp.zeros_like(Z), Z), 0, width - 1)
         codes = xp.where(self.discrete, xp.round(codes), xp.zeros_like(codes))

@@ -26,31 +26,55 @@ class Archive:
     metric: Metric
     rows_asked: int = 0
     stopped: bool = False
-    found: Array = None
-    distances: Array = None
-    hits: list[Array] = field(default_factory=list)
     miss: Array = None
     miss_margin: float = -np.inf
     memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
+    _new: list[Array] = field(default_factory=list)
+    _hits: list[Array] = field(default_factory=list)
+    _found: Array = None
+    _distances: Array = None
 
     def record(self, Z: Array, reply: Reply) -> None:
         """Keep what reached the target and is feasible; remember the miss nearest to reaching it."""
-        fine = reply.reached & self.region.contains(Z)
-        hits = Z[fine]
-        if hits.shape[0]:
-            self.hits.append(hits)
-            self._add(hits)
-        if reply.margin is not None and self.found is None and Z.shape[0]:
+        # What came in is looked at when somebody asks for it: one large step costs less than many small ones.
+        self._new.append(Z[reply.reached])
+        if reply.margin is not None and Z.shape[0] and not self.has_found:
             self._add_miss(Z, reply)
 
-    def _add(self, hits: Array) -> None:
-        xp = namespace(hits)
+    def _look_at_new(self) -> None:
+        if not self._new:
+            return
+        xp = namespace(*self._new)
+        rows = xp.concat(self._new)
+        self._new.clear()
+        hits = rows[self.region.contains(rows)] if rows.shape[0] else rows
+        if not hits.shape[0]:
+            return
+        self._hits.append(hits)
         distances = self.metric.distance(hits, self.region.x)
-        if self.found is not None:
-            hits = xp.concat([self.found, hits])
-            distances = xp.concat([self.distances, distances])
+        if self._found is not None:
+            hits = xp.concat([self._found, hits])
+            distances = xp.concat([self._distances, distances])
         order = xp.argsort(distances, stable=True)[:_FRONT]
-        self.found, self.distances = xp.take(hits, order, axis=0), xp.take(distances, order)
+        self._found, self._distances = xp.take(hits, order, axis=0), xp.take(distances, order)
+
+    @property
+    def found(self) -> Array:
+        """The nearest rows that reached the target, in order; None while there is none."""
+        self._look_at_new()
+        return self._found
+
+    @property
+    def distances(self) -> Array:
+        """Distances of the rows in `found`."""
+        self._look_at_new()
+        return self._distances
+
+    @property
+    def hits(self) -> list[Array]:
+        """All feasible rows that reached the target, as they came in."""
+        self._look_at_new()
+        return self._hits
 
     def _add_miss(self, Z: Array, reply: Reply) -> None:
         xp = namespace(Z)
