@@ -54,8 +54,8 @@ class Exchange:
 
         answered(recorded(search, self.archive, math.inf, lambda: False), remember)
 
-    def exchange(self, cuts: Any = None) -> float:
-        self.run(profile_search(self.archive, self.row, np.random.default_rng(0), cuts))
+    def exchange(self) -> float:
+        self.run(profile_search(self.archive, self.row, np.random.default_rng(0)))
         return self.archive.best_distance
 
     @property
@@ -67,14 +67,7 @@ HIGH = [2.1, 2.2, 1.3, 1.1]
 
 
 @pytest.mark.parametrize(("norm", "power"), [("l2", 2), ("l1", 1)])
-def test_with_the_split_values_the_best_exchange_is_found(norm: Norm, power: int) -> None:
-    where = setting(ANYWHERE, norm=norm, scale="none")
-    found = Exchange(where, [0.0] * 4, HIGH, scored(stairs)).exchange(CUTS)
-    assert found == pytest.approx(nearest_by_hand(power), rel=1e-12)
-
-
-@pytest.mark.parametrize(("norm", "power"), [("l2", 2), ("l1", 1)])
-def test_without_them_a_grid_of_values_comes_near(norm: Norm, power: int) -> None:
+def test_the_best_exchange_is_nearly_found(norm: Norm, power: int) -> None:
     where = setting(ANYWHERE, norm=norm, scale="none")
     best = nearest_by_hand(power)
     found = Exchange(where, [0.0] * 4, HIGH, scored(stairs)).exchange()
@@ -82,19 +75,11 @@ def test_without_them_a_grid_of_values_comes_near(norm: Norm, power: int) -> Non
 
 
 def test_scales_and_weights_decide_what_is_cheap() -> None:
-    """Column 1 costs a hundredth: all that is needed is bought there, at 2.0 for 3.1."""
+    """Column 1 costs a hundredth: all that is needed is bought there, at 2.0 for 3.1, or nearby."""
     where = setting(ANYWHERE, scale="none", weights={"x1": 0.01})
     one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
-    assert one.exchange(CUTS) == pytest.approx(0.02)
-    np.testing.assert_allclose(one.archive.nearest(1), [[0, 2.0, 0, 0]])
-
-
-def test_split_values_are_the_only_ones_asked_about() -> None:
-    where = setting(ANYWHERE, scale="none")
-    one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
-    one.exchange(CUTS)
-    for column, cuts in enumerate(CUTS):
-        assert set(one.every[:, column]) <= {0.0, HIGH[column], *cuts}
+    assert 0.02 <= one.exchange() <= 0.025
+    np.testing.assert_allclose(one.archive.nearest(1)[:, [0, 2, 3]], 0)
 
 
 def test_without_scores_it_ends_after_one_question() -> None:
@@ -121,7 +106,7 @@ def test_only_feasible_rows_are_asked_about(texts: list[str]) -> None:
     where = setting(ANYWHERE, scale="none")
     row = where.region([0.0] * 4, *texts).pull_in(np.array([HIGH]))[0][0]
     one = Exchange(where, [0.0] * 4, row, scored(stairs), *texts)
-    one.exchange(CUTS)
+    one.exchange()
     assert one.archive.region.contains(one.every).all()
     assert one.archive.best_distance < np.linalg.norm(row)
 
@@ -129,7 +114,7 @@ def test_only_feasible_rows_are_asked_about(texts: list[str]) -> None:
 def test_beside_a_line_what_is_found_keeps_to_it() -> None:
     where = setting(ANYWHERE, scale="none")
     one = Exchange(where, [0.0] * 4, HIGH, scored(stairs), "x0 + x1 >= x2")
-    one.exchange(CUTS)
+    one.exchange()
     found = one.archive.nearest(5)
     assert (found[:, 0] + found[:, 1] >= found[:, 2]).all()
     assert (stairs(found) >= 0).all()

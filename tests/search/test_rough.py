@@ -36,9 +36,9 @@ class Search:
 
         answered(recorded(search, self.archive, math.inf, lambda: False), remember)
 
-    def rough(self, rows: Matrix, cuts: Any = None) -> float:
+    def rough(self, rows: Matrix) -> float:
         self.archive.record(rows, Reply(np.ones(len(rows), dtype=bool), None))
-        self.run(rough_search(self.archive, rows, self.start_margin, np.random.default_rng(0), cuts))
+        self.run(rough_search(self.archive, rows, self.start_margin, np.random.default_rng(0)))
         return self.archive.best_distance
 
     @property
@@ -60,12 +60,6 @@ def test_a_corner_of_steps_is_closed_in_on(reply: str) -> None:
     best = math.sqrt(1 + 0.25 + 0.49)
     found = Search(BOX, [0.0] * WIDTH, corner, reply).rough(FAR)
     assert best <= found <= 1.1 * best
-
-
-def test_with_split_values_the_corner_is_exact() -> None:
-    cuts = [np.array([1.0]), np.array([0.5]), np.array([-0.7]), np.empty(0), np.empty(0)]
-    found = Search(BOX, [0.0] * WIDTH, corner, "scores").rough(FAR, cuts)
-    assert found == pytest.approx(math.sqrt(1 + 0.25 + 0.49), rel=1e-9)
 
 
 @pytest.mark.parametrize("reply", REPLIES)

@@ -134,9 +134,8 @@ class Kernels:
 
     def profile(self) -> Any:
         self.run(asking_about(self.rows), self.numbers, STAIRS)
-        cuts = [np.arange(-4, 4, 0.25)] * 6
         rng = np.random.default_rng(0)
-        self.run(profile_search(self.numbers, self.rows[0, :], rng, cuts), self.numbers, STAIRS)
+        self.run(profile_search(self.numbers, self.rows[0, :], rng), self.numbers, STAIRS)
         return self.numbers.nearest(1)
 
     def shave(self) -> Any:
@@ -147,7 +146,7 @@ class Kernels:
         judge = labels_only(lambda Z: STAIRS(Z).reached)
         self.run(asking_about(self.rows), self.numbers, judge)
         rng = np.random.default_rng(0)
-        self.run(rough_search(self.numbers, self.rows, None, rng, None), self.numbers, judge)
+        self.run(rough_search(self.numbers, self.rows, None, rng), self.numbers, judge)
         return self.numbers.nearest(1)
 
 

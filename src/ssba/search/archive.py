@@ -114,7 +114,7 @@ def row_key(row: Array) -> bytes:
 def recorded(
     search: Asking[Answer], archive: Archive, rows: float, is_over: Callable[[], bool]
 ) -> Asking[Answer | None]:
-    """Run a search within a number of model rows and record all it asks; no row is asked about twice."""
+    """Run a search within a number of model rows and record all it asks; on a grid no row is asked twice."""
     try:
         Z = next(search)
         while not is_over():

@@ -7,7 +7,7 @@ If none of n independent draws reaches the target, then at 95% confidence less t
    radius allows; then which, and to what.
 2. The numbers are drawn evenly from what is left of the ball around the query, inside bounds and linear
    rows: directly where little cuts the ball, else by redrawing one column after the other given the others
-   (Gibbs sampling), which keeps the even distribution. Whole numbers and steps: from their legal values.
+   (Gibbs sampling, eight sweeps), which is nearly even. Whole numbers and steps: from their legal values.
 3. Equalities between columns cannot be met by chance: rows are drawn beside them and pulled onto them.
 """
 

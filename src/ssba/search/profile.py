@@ -1,12 +1,11 @@
 """Exchanges between columns, by scores: give up distance where it costs little score, and buy it where cheap.
 
 Around a row that reaches the target, the score is asked for with one column changed at a time, over a
-grid of values or at the model's own split values. As long as columns add up, the best row within reach
+grid of values. As long as columns add up, the best row within reach
 of these changes is known for every price of score in distance; all such rows are asked about, and the
 nearest that reaches the target is the next centre.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,14 +26,12 @@ _PAIRS = 48
 _MIXED, _MIXTURES = 6, 10
 
 
-def profile_search(
-    archive: Archive, z: Array, rng: np.random.Generator, cuts: Sequence[Vector] | None
-) -> Asking[None]:
+def profile_search(archive: Archive, z: Array, rng: np.random.Generator) -> Asking[None]:
     """Improve a row by exchanges between its columns, until rounds gain too little."""
     region, stalled = archive.region, 0
     for _ in range(_ROUNDS):
         before = archive.best_distance
-        profile = yield from _profile(archive, to_numpy(z), cuts)
+        profile = yield from _profile(archive, to_numpy(z))
         if profile is None:
             return
         for wanted in (profile.priced(rng), profile.pairs()):
@@ -92,11 +89,11 @@ class _Profile:
         return rows
 
 
-def _profile(archive: Archive, z: Vector, cuts: Sequence[Vector] | None) -> Asking[_Profile | None]:
+def _profile(archive: Archive, z: Vector) -> Asking[_Profile | None]:
     """Ask for the score of a row with one column changed at a time; None where there are no scores."""
     region, metric = archive.region, archive.metric
     free = marked(region.free)
-    values = [_values(archive, z, j, cuts) for j in free]
+    values = [_values(archive, z, j) for j in free]
     columns = np.repeat(np.array(free, dtype=np.int64), [len(one) for one in values])
     numbers = np.arange(len(columns))
     rows = np.repeat(z[None, :], len(columns) + 1, axis=0)
@@ -122,7 +119,7 @@ def _profile(archive: Archive, z: Vector, cuts: Sequence[Vector] | None) -> Aski
     )
 
 
-def _values(archive: Archive, z: Vector, j: int, cuts: Sequence[Vector] | None) -> Vector:
+def _values(archive: Archive, z: Vector, j: int) -> Vector:
     """Return the values to try in one column: its own, the start's, and some within reach of the distance."""
     region = archive.region
     if bool(region.discrete[j]):
@@ -131,11 +128,8 @@ def _values(archive: Archive, z: Vector, j: int, cuts: Sequence[Vector] | None) 
     home = start if np.isnan(x) else x
     reach = 0.9 * archive.best_distance * float(region.scale[j])
     low, high = max(home - reach, float(region.lower[j])), min(home + reach, float(region.upper[j]))
-    if cuts is None:
-        shares = np.linspace(0, 1, _POINTS + 1)[1:] ** 1.5
-        between = np.concatenate([home - shares * (home - low), home + shares * (high - home)])
-    else:
-        between = cuts[j][(cuts[j] >= low) & (cuts[j] <= high)]
+    shares = np.linspace(0, 1, _POINTS + 1)[1:] ** 1.5
+    between = np.concatenate([home - shares * (home - low), home + shares * (high - home)])
     return np.unique(np.concatenate([between, [start, z[j]]]))
 
 

@@ -1,6 +1,5 @@
 """The search for the nearest row: starts, a race between them, the way down the boundary, and columns."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,6 @@ from ssba.search import columns
 from ssba.search.archive import Archive
 from ssba.search.descend import QUICK_LOOK, ROUGHLY, TIGHT, Descent, Pace, descend, standing
 from ssba.search.normals import movable, unit_rows
-from ssba.search.profile import Vector
 from ssba.search.rays import race, rays_to
 from ssba.search.rough import STARTS, mix, rough_search
 from ssba.search.starts import Ends, find_ends
@@ -30,13 +28,12 @@ class Effort:
     """How hard the search tries; the defaults suit most queries.
 
     `starts` ways down are begun and the best is followed for `rounds`, as long as each gains a share of
-    `gain`. `cuts` are a tree model's own split values by column, where they are known.
+    `gain`.
     """
 
     starts: int = 3
     rounds: int = 8
     gain: float = 2e-3
-    cuts: Sequence[Vector] | None = None
 
 
 def nearest_search(archive: Archive, pool: Array, seed: int, effort: Effort) -> Asking[None]:
@@ -76,7 +73,7 @@ def _improve(
         best.stalled and (yield from _is_rough(archive, best, TIGHT if margins is None else ROUGHLY))
     ):
         crossings = yield from race(rays, STARTS, 0.02, margins)
-        yield from rough_search(archive, crossings.rows, start_margin, rng, effort.cuts)
+        yield from rough_search(archive, crossings.rows, start_margin, rng)
     if marked(region.free & (region.discrete | region.grid.stepped)):
         yield from columns.pull_back(archive, archive.nearest(2), rng)
         yield from _other_levels(archive, ends.rows, start_margin, effort)
@@ -135,10 +132,11 @@ def _elsewhere(
 
 
 def _other_levels(archive: Archive, ends: Array, start_margin: float | None, effort: Effort) -> Asking[None]:
-    """Change one level or whole number of the best row at a time, and find the numbers that go with it.
+    """Try other levels and whole numbers, and find the numbers that go with them.
 
-    Numbers that reach the target with other levels come from the row itself, stretched, and from the
-    rows that the search began with.
+    These are the best row with one of them changed, and the start with one or two levels changed. Numbers
+    that reach the target with other levels come from the row itself, stretched, and from the rows that
+    the search began with.
     """
     region, metric = archive.region, archive.metric
     xp = namespace(ends)

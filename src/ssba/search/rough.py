@@ -1,7 +1,5 @@
 """The search where the boundary has steps, as those of trees: broad normals, columns, exchanges, mixtures."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ssba.boundary.bisection import Asking
@@ -9,7 +7,7 @@ from ssba.run.arrays import Array, namespace
 from ssba.search import columns
 from ssba.search.archive import Archive
 from ssba.search.descend import broad_step
-from ssba.search.profile import Vector, profile_search, shave
+from ssba.search.profile import profile_search, shave
 from ssba.search.rays import race, rays_to
 from ssba.search.together import together
 
@@ -26,7 +24,6 @@ def rough_search(
     rows: Array,
     start_margin: float | None,
     rng: np.random.Generator,
-    cuts: Sequence[Vector] | None,
 ) -> Asking[None]:
     """Bring some rows on a stepped boundary nearer, side by side, then exchange or mix the best of them."""
     for width in _WIDTHS:
@@ -39,7 +36,7 @@ def rough_search(
         return
     for row in columns.nearest_of(archive, rows, _EXCHANGED):
         yield from shave(archive, row)
-        yield from profile_search(archive, row, rng, cuts)
+        yield from profile_search(archive, row, rng)
     yield from shave(archive, archive.nearest(1)[0, :])
     yield from columns.pull_back(archive, archive.nearest(1), rng)
 
