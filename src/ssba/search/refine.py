@@ -69,9 +69,10 @@ def _improve(
     best = yield from _way_down(archive, crossings.rows, start_margin, effort)
     if not best.flat:
         yield from _elsewhere(archive, start_margin, rng, effort)
-    if best.flat or (
-        best.stalled and (yield from _is_rough(archive, best, TIGHT if margins is None else ROUGHLY))
-    ):
+    # By labels even a step may look like a slope, so that they are always asked whether it is one.
+    doubtful = start_margin is None or not best.optimal
+    slack = TIGHT if start_margin is None else ROUGHLY
+    if best.flat or (doubtful and (yield from _is_rough(archive, best, slack))):
         crossings = yield from race(rays, STARTS, 0.02, margins)
         yield from rough_search(archive, crossings.rows, start_margin, rng)
     if marked(region.free & (region.discrete | region.grid.stepped)):
@@ -167,16 +168,18 @@ def _other_levels(archive: Archive, ends: Array, start_margin: float | None, eff
 
 
 def _is_rough(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
-    """Tell whether any column can go all the way back: on a smooth boundary none can where it was left.
+    """Tell whether any column can go back, half or all of the way: on a smooth boundary none can.
 
-    There, taking back a column that makes up a share s of the distance loses s**2 of it; only columns
-    for which that is well beyond the `slack` left in the distance are asked about.
+    There, taking back a column that makes up a share s of the distance loses half of s**2 of it or more;
+    only columns for which that is well beyond the `slack` left in the distance are asked about.
     """
     region = archive.region
     xp = namespace(best.row)
     parts = archive.metric.parts(best.row[None, :], region.x)[0, :]
     large = marked(region.free & (parts > (4 * slack) ** 0.5 * best.distance))
-    rows = xp.where(unit_rows(large, best.row) > 0, region.start, best.row)
+    units = unit_rows(large, best.row) > 0
+    half = xp.where(region.discrete, region.start, 0.5 * (best.row + region.start))
+    rows = region.snap(xp.concat([xp.where(units, back, best.row) for back in (region.start, half)]))
     rows = rows[region.contains(rows)]
     if not rows.shape[0]:
         return False
