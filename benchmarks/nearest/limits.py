@@ -31,8 +31,11 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 STORED = Path(__file__).with_name("limits.json")
-BEATEN = 1e-6
-"""By which share an answer must be nearer than a proved limit to be a fault rather than rounding."""
+BEATEN = 1e-5
+"""By which share an answer must be nearer than a proved limit to be a fault rather than rounding.
+
+CP-SAT counts in whole numbers: its proofs hold up to the rounding of costs and margins to them.
+"""
 
 
 class LimitBeatenError(Exception):
