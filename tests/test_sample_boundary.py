@@ -175,9 +175,15 @@ class TestLabels:
         with pytest.raises(ssba.ArgumentError, match=r"labels has 7 entries.*120"):
             ssba.Explainer(SVM, X).sample_boundary(10, labels=Y[:7])
 
+    def test_labels_that_are_no_classes_are_refused(self) -> None:
+        with pytest.raises(
+            ssba.ArgumentError, match=r"labels holds 'ill' and the like, .* predicts only 0, 1"
+        ):
+            ssba.Explainer(SVM, X).sample_boundary(10, labels=["ill"] * 120)
+
     def test_labels_that_no_row_is_predicted_as_leave_nothing(self) -> None:
         with pytest.raises(ssba.SsbaError, match="no boundary between"):
-            ssba.Explainer(SVM, X).sample_boundary(10, labels=["ill"] * 120)
+            ssba.Explainer(SVM, X).sample_boundary(10, labels=1 - SVM.predict(X))
 
 
 class TestReuse:
@@ -193,5 +199,5 @@ class TestReuse:
     def test_a_sample_of_other_columns_is_refused(self) -> None:
         frame = pd.DataFrame(X, columns=["a", "b", "c"])
         other = ssba.Explainer(lambda rows: rows.to_numpy()[:, 0] > 0, frame).sample_boundary(10)
-        with pytest.raises(ssba.SchemaError, match="other columns"):
+        with pytest.raises(ssba.ArgumentError, match="the columns"):
             ssba.Explainer(SVM, X).explain(X[0], boundary=other)

@@ -2,9 +2,9 @@
 
 from ssba import datasets
 from ssba.answer.result import Counterfactual, Evidence, Explanation, Explanations, Status
-from ssba.boundary.points import BoundarySet
 from ssba.errors import (
     ArgumentError,
+    BoundaryFileError,
     ConstraintError,
     ModelError,
     SchemaError,
@@ -13,6 +13,9 @@ from ssba.errors import (
     TargetError,
 )
 from ssba.explain import Budget, Explainer
+from ssba.index.boundary_set import BoundarySet, Neighbours
+from ssba.index.checking import Verified
+from ssba.index.opening import boundary_info, repair_boundary
 from ssba.problem.constraints import (
     Constraint,
     between,
@@ -33,6 +36,7 @@ from ssba.version import __version__
 
 __all__ = [
     "ArgumentError",
+    "BoundaryFileError",
     "BoundarySet",
     "Budget",
     "Constraint",
@@ -43,15 +47,18 @@ __all__ = [
     "Explanation",
     "Explanations",
     "ModelError",
+    "Neighbours",
     "SchemaError",
     "SsbaError",
     "SsbaWarning",
     "Status",
     "TargetError",
+    "Verified",
     "__version__",
     "ball",
     "between",
     "boolean",
+    "boundary_info",
     "categorical",
     "constraint",
     "datasets",
@@ -65,6 +72,7 @@ __all__ = [
     "ordinal",
     "probability",
     "relation",
+    "repair_boundary",
     "score_margin",
     "transition",
     "value_between",

@@ -35,6 +35,12 @@ def number(who: str, value: Any, allowed: str, low: float = -math.inf, high: flo
     return real
 
 
+def one_of(who: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse what is not one of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ArgumentError(f"{who} is {value!r:.80}; choose one of {', '.join(map(repr, choices))}")
+
+
 def listed(who: str, values: Any, wanted: str) -> list[Any]:
     """Return the members of a list, tuple, set, array or series, or refuse it; a text is not taken apart."""
     try:

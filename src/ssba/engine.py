@@ -1,6 +1,6 @@
 """What an explainer knows and no query changes: space, model, metric, target, background rows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from ssba.arguments import listed, number
 from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
-from ssba.boundary.points import BoundarySet, Sampling, Sides, brackets, shares
+from ssba.boundary.points import Sampling, Sides, Stream, shares
 from ssba.errors import ArgumentError, ModelError
 from ssba.opened.additive import Additive
 from ssba.opened.opening import Opened, open_linear_model, open_model
 from ssba.problem.distance import Metric, Norm, ScaleName, metric
 from ssba.problem.features import Declaration
+from ssba.problem.model_answers import plain
 from ssba.problem.models import Model, Output, adapt
 from ssba.problem.oracle import Oracle
 from ssba.problem.space import Matrix, Space, build_space
@@ -31,6 +32,7 @@ from ssba.problem.targets import (
     judge,
     resolve,
 )
+from ssba.run.arrays import Array
 from ssba.search.plausible import Neighbourhood
 from ssba.search.robust import Surface
 
@@ -158,7 +160,7 @@ class Engine:
         """
         keep = self._correct(labels)
         split = []
-        for goal, among in self._goals():
+        for goal, among in self.goals:
             reached = self.judge(goal, self.predicted).reached
             leaving, reaching = (
                 self.background[~reached & keep & among],
@@ -167,10 +169,11 @@ class Engine:
             if len(leaving) and len(reaching):
                 split.append(Sides(leaving, reaching, goal))
         if not split:
-            self.refuse_one_side(self._goals()[0][0])
+            self.refuse_one_side(self.goals[0][0])
         return split
 
-    def _goals(self) -> list[tuple[Goal, NDArray[np.bool_]]]:
+    @cached_property
+    def goals(self) -> list[tuple[Goal, NDArray[np.bool_]]]:
         """Return the goals whose boundaries make up the target's, each with the rows it concerns."""
         everyone = np.ones(len(self.background), dtype=bool)
         if self.target is not None:
@@ -201,40 +204,36 @@ class Engine:
             return np.asarray(
                 self.judge(self.target, wished).reached == self.judge(self.target, self.predicted).reached
             )
+        classes = self.model.classes or ()
+        if len(given) and not any(plain(one) in classes for one in given):
+            raise ArgumentError(
+                f"labels holds {plain(given[0])!r} and the like, but {self.model.name} predicts only "
+                f"{', '.join(map(repr, classes))}; give labels of the same type and spelling"
+            )
         return np.asarray(given == self.oracle().labels(self.background.copy()).labels)
 
-    def sample_boundary(
-        self, n: int, tolerance: float, labels: Any = None, progress: Any = None
-    ) -> BoundarySet:
-        """Bisect up to `n` pairs of background rows from the two predicted sides."""
-        sides = self.sides(labels)
-        oracle = self.oracle()
-        sampling = Sampling(
-            path=Path(self.metric.discrete, self.space.grid.snap, self.is_plain),
+    def streams(self, tolerance: float, labels: Any = None, resolution: int = 1) -> list[Stream]:
+        """Return the pairs of background rows from the two predicted sides, and how they are bisected."""
+        sampling = self.sampling(tolerance, resolution)
+        return [Stream(sides, sampling) for sides in self.sides(labels)]
+
+    def sampling(self, tolerance: float, resolution: int = 1) -> Sampling:
+        """Return how pairs of rows are bisected."""
+        return Sampling(
+            path=self.path,
             tolerance=tolerance,
             seed=self.seed,
             batch_rows=max(1024, _BATCH_CELLS // len(self.space.features)),
-        )
-        found = []
-        for one, count in zip(sides, shares(sides, n), strict=True):
-            for bracket in brackets(one, range(count), sampling, self._asker(one.goal, oracle)):
-                found.append(bracket.inside)
-                if progress is not None:
-                    progress(len(bracket.low))
-        return BoundarySet(
-            inside=np.concatenate(found),
-            decode=self.space.decode,
-            target=self.target_text,
-            seed=self.seed,
-            tolerance=tolerance,
-            next_position=min(n, sum(one.pairs for one in sides)),
-            pairs=sum(one.pairs for one in sides),
-            rows_used=oracle.rows_asked,
-            schema_hash=self.space.schema_hash,
-            model_fingerprint=self.model.fingerprint,
+            resolution=resolution,
         )
 
-    def _asker(self, goal: Goal, oracle: Oracle) -> Any:
+    @cached_property
+    def path(self) -> Path:
+        """How segments between rows are walked."""
+        return Path(self.metric.discrete, self.space.grid.snap, self.is_plain)
+
+    def asker(self, goal: Goal, oracle: Oracle) -> Callable[[Array], Reply]:
+        """Return the function from encoded rows to whether they reach the goal; the oracle counts them."""
         ask = oracle.output if isinstance(goal, Probability) else oracle.labels
         classes = self.model.classes
         return lambda Z: judge(goal, ask(Z), classes)
@@ -243,9 +242,13 @@ class Engine:
     def own_boundary(self) -> Matrix:
         """Some boundary points for bounded moves, found when first needed; none where one side is empty."""
         try:
-            return np.asarray(self.sample_boundary(_OWN_BOUNDARY, 1e-3).inside)
+            streams = self.streams(tolerance=1e-3)
         except OneSided:
             return self.background[:0]
+        oracle, found = self.oracle(), []
+        for one, count in zip(streams, shares([one.sides for one in streams], _OWN_BOUNDARY), strict=True):
+            found += [batch.points for batch in one.batches(range(count), self.asker(one.sides.goal, oracle))]
+        return np.concatenate(found)
 
     @cached_property
     def margin_step(self) -> float:
@@ -300,10 +303,9 @@ def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
         # Where most rows have a missing cell the model must be able to take them as they are.
         complete = np.ones(len(Z), dtype=bool)
     background, incomplete = _on_grid(space, Z[complete]), _on_grid(space, Z[~complete])
-    sample = background[shuffle(len(background), wishes.seed, salt=5)[:_SAMPLE_ROWS]]
     adapted = adapt(
         model,
-        space.decode(sample),
+        space.decode(_sample_of(background)),
         wants_numbers=isinstance(wishes.target, ValueBetween),
         wants_probabilities=isinstance(wishes.target, Probability),
     )
@@ -312,6 +314,11 @@ def build_engine(model: Any, data: Any, wishes: Wishes) -> Engine:
     return Engine(
         space, adapted, measured, wishes.target, background, incomplete, complete, wishes.seed, model
     )
+
+
+def _sample_of(background: Matrix) -> Matrix:
+    """Return the background rows that a model is tried out on; the same for every seed."""
+    return background[shuffle(len(background), seed=0, salt=5)[:_SAMPLE_ROWS]]
 
 
 def _on_grid(space: Space, Z: Matrix) -> Matrix:

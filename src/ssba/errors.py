@@ -7,7 +7,8 @@ The tree::
     ├── SchemaError        data or a query row does not fit: columns, dtypes, cells, levels
     ├── ConstraintError    a constraint names something unknown, or its text cannot be read
     ├── TargetError        the wished outcome does not exist for this model
-    └── ModelError         the user's model raised, or answered with something unusable
+    ├── ModelError         the user's model raised, or answered with something unusable
+    └── BoundaryFileError  a boundary index on disk cannot be read or written, or is damaged
 
     SsbaWarning            something was decided for the user that they may want to know
 
@@ -38,6 +39,13 @@ class TargetError(SsbaError, ValueError):
 
 class ModelError(SsbaError, RuntimeError):
     """The user's model raised, or answered with something unusable."""
+
+
+class BoundaryFileError(SsbaError, RuntimeError):
+    """A boundary index on disk cannot be read or written, is damaged, or is about something else.
+
+    The message names the file, what was being done, what came of it, and what may help.
+    """
 
 
 class SsbaWarning(UserWarning):

@@ -1,27 +1,32 @@
 """The way in: an `Explainer` around a trained model and background rows."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
-
-import numpy as np
+from os import PathLike
+from typing import Any, Literal, get_args
 
 from ssba.answer.result import Explanation, Explanations
 from ssba.answering import Case, Request, answer_queries, limits_from_now
-from ssba.arguments import listed, number, whole
-from ssba.boundary.points import BoundarySet
+from ssba.arguments import number, one_of, whole
 from ssba.engine import Engine, Wishes, build_engine
-from ssba.errors import ArgumentError, SchemaError, SsbaWarning
-from ssba.problem.constraints import Constraint, check, constraint
+from ssba.errors import ArgumentError, SsbaWarning
+from ssba.index.boundary_set import BoundarySet
+from ssba.index.checking import Verified
+from ssba.index.identity import identity_of, refuse_another
+from ssba.index.opening import open_set, read_set, sample, verify_set
+from ssba.index.sampling import Growth, Part
+from ssba.problem.constraint_lists import Constraints, constraint_list, constraints_by_row
+from ssba.problem.constraints import Constraint
 from ssba.problem.distance import Norm, ScaleName
 from ssba.problem.features import Declaration
 from ssba.problem.space import Matrix
+from ssba.run.progress import bar
 from ssba.search.pick import Diversity
 from ssba.search.robust import Ball, Margin, ScoreMargin
 from ssba.search.sparse import Sparsity
 
-Constraints = Iterable[Constraint | str] | Constraint | str
+Crossings = Literal["one", "all"]
 
 
 @dataclass(frozen=True)
@@ -165,11 +170,12 @@ class Explainer:
         boundary : BoundarySet, optional
             Points from `sample_boundary`, as further starts and for bounded moves.
         """
-        x = self._engine.space.encode_row(row)
+        space = self._engine.space
+        x, given = space.encode_row(row), constraint_list(constraints, space.by_name)
         request = Request(
             k, sparsity, diversity, max_changes, plausible, self._margin(margin), evidence, prove
         )
-        return self._answer([x], [self._constraints(constraints)], request, budget, boundary, False)[0]
+        return self._answer([x], [given], request, budget, boundary, False)[0]
 
     def explain_many(
         self,
@@ -195,7 +201,7 @@ class Explainer:
         or notebook only.
         """
         X = self._engine.space.encode(rows)
-        by_row = self._constraints_by_row(constraints, len(X))
+        by_row = constraints_by_row(constraints, len(X), self._engine.space.by_name)
         request = Request(
             k, sparsity, diversity, max_changes, plausible, self._margin(margin), evidence, prove
         )
@@ -207,6 +213,10 @@ class Explainer:
         tolerance: float = 1e-3,
         *,
         labels: Any = None,
+        path: str | PathLike[str] | None = None,
+        crossings: Crossings = "one",
+        resolution: int = 32,
+        part: tuple[int, int] = (0, 1),
         progress: bool | None = None,
     ) -> BoundarySet:
         """Find points on the decision boundary between background rows (paper, algorithms 1 and 2).
@@ -219,21 +229,84 @@ class Explainer:
             Bisection stops when the bracket is narrower than this share of its segment.
         labels : array, optional
             True labels of the background rows: only pairs of correctly predicted rows are used then.
+        path : str or path, optional
+            A folder to stream the points to. Called again, also after an interruption, only what is missing
+            of `n` is computed; several processes may do so at once. See ``docs/boundary.md``.
+        crossings : {"one", "all"}
+            Whether each pair gives the one crossing that bisection runs into, or every crossing that shows
+            when its segment is cut into `resolution` parts.
+        resolution : int
+            For ``crossings="all"``: two crossings nearer to each other than this part of the segment may be
+            missed.
+        part : (int, int)
+            This process's share of the work, such as ``(0, 4)`` for the first of four that share a path.
         progress : bool, optional
             Whether to show a progress bar; by default in a terminal or notebook only.
         """
         n = whole("sample_boundary(n=...)", n, at_least=1)
         tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
-        with _bar(n, "boundary points", progress) as bar:
-            found = self._engine.sample_boundary(n, tolerance, labels, bar.update)
-        if found.pairs < n:
+        one_of("crossings", crossings, get_args(Crossings))
+        resolution = 1 if crossings == "one" else whole("resolution", resolution, at_least=2)
+        growth = Growth(self._engine.streams(tolerance, labels, resolution), n, _part(part))
+        if growth.pairs < n:
             warnings.warn(
-                f"{n:,} boundary points were asked for, but the background rows make only {found.pairs:,} "
-                "pairs; all of them were used",
+                f"{n:,} boundary points were asked for, but the background rows make only {growth.pairs:,} "
+                "pairs; all of them are used",
                 SsbaWarning,
                 stacklevel=2,
             )
-        return found
+        return sample(self._engine, growth, path, progress)
+
+    def open_boundary(
+        self, path: str | PathLike[str], *, adopt: bool = False, progress: bool | None = None
+    ) -> BoundarySet:
+        """Open an index of boundary points that `sample_boundary` wrote, for this model and target.
+
+        Parameters
+        ----------
+        path
+            The folder of the index.
+        adopt : bool
+            Whether an index of another model, such as an older one, may be taken over: this model is
+            asked about all points, those that still reach the target stay, and the index is this model's from
+            then on. Without it such an index is refused.
+        progress : bool, optional
+            Whether to show a progress bar while points are asked about.
+        """
+        if not isinstance(adopt, bool):
+            raise ArgumentError(f"adopt is {adopt!r:.80}; give True or False")
+        return open_set(self._engine, path, adopt, progress)
+
+    def verify_boundary(
+        self, path: str | PathLike[str], n: int | None = None, *, progress: bool | None = None
+    ) -> Verified:
+        """Ask this model whether the points of an index, maybe made with another model, reach the target.
+
+        The index stays as it is. ``open_boundary(path, adopt=True)`` keeps what holds.
+
+        Parameters
+        ----------
+        path
+            The folder of the index.
+        n : int, optional
+            How many points to ask about, drawn by seed; all by default.
+        progress : bool, optional
+            Whether to show a progress bar.
+        """
+        n = None if n is None else whole("verify_boundary(n=...)", n, at_least=1)
+        return verify_set(self._engine, path, n, progress)
+
+    def read_boundary(self, source: Any, path: str | PathLike[str] | None = None) -> BoundarySet:
+        """Take boundary points from a frame or a Parquet file, and keep those that reach the target.
+
+        Parameters
+        ----------
+        source
+            A frame with the explainer's columns, or the name of a Parquet file (extra ``arrow``).
+        path : str or path, optional
+            The folder of an index to add them to; without it they stay in memory.
+        """
+        return read_set(self._engine, source, path)
 
     def _answer(
         self,
@@ -249,9 +322,9 @@ class Explainer:
         budget = budget or Budget()
         request = _checked(request)
         cases = [Case(x, own, request) for x, own in zip(X, constraints, strict=True)]
-        with _bar(len(cases), "queries", progress) as bar:
+        with bar(len(cases), "queries", progress) as shown:
             limits = limits_from_now(budget.rows, budget.seconds)
-            return answer_queries(self._engine, cases, limits, self._points(boundary), bar.update)
+            return answer_queries(self._engine, cases, limits, self._checked_set(boundary), shown.update)
 
     def _margin(self, margin: Any) -> Margin | None:
         if margin is None or isinstance(margin, Ball):
@@ -267,37 +340,15 @@ class Explainer:
             )
         return margin
 
-    def _points(self, boundary: BoundarySet | None) -> Matrix | None:
+    def _checked_set(self, boundary: Any) -> BoundarySet | None:
         if boundary is None:
             return None
         if not isinstance(boundary, BoundarySet):
-            raise ArgumentError(f"boundary is {boundary!r:.80}; give a BoundarySet from sample_boundary()")
-        if boundary.schema_hash != self._engine.space.schema_hash:
-            raise SchemaError("this boundary set was made for other columns; sample it with this explainer")
-        if boundary.model_fingerprint != self._engine.model.fingerprint:
-            raise ArgumentError("this boundary set is of another model; sample it with this explainer")
-        if boundary.target != self._engine.target_text:
             raise ArgumentError(
-                f"this boundary set leads to {boundary.target}, this explainer to {self._engine.target_text}"
+                f"boundary is {boundary!r:.80}; give a BoundarySet from sample_boundary() or open_boundary()"
             )
-        return np.asarray(boundary.inside)
-
-    def _constraints(self, given: Any) -> tuple[Constraint, ...]:
-        parsed = tuple(constraint(one) for one in _members(given))
-        for one in parsed:
-            check(one, self._engine.space.by_name)
-        return parsed
-
-    def _constraints_by_row(self, given: Any, count: int) -> list[tuple[Constraint, ...]]:
-        members = _members(given)
-        if not any(isinstance(one, list | tuple) for one in members):
-            return [self._constraints(members)] * count
-        if len(members) != count or not all(isinstance(one, list | tuple) for one in members):
-            raise ArgumentError(
-                f"constraints holds {len(members)} entries for {count} rows; give one flat list for all "
-                "rows, or a list with one list of constraints a row"
-            )
-        return [self._constraints(one) for one in members]
+        refuse_another(boundary.identity, identity_of(self._engine), "this boundary set")
+        return boundary
 
     def __repr__(self) -> str:
         engine = self._engine
@@ -307,19 +358,14 @@ class Explainer:
         )
 
 
-def _one_of(who: str, value: Any, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise ArgumentError(f"{who} is {value!r:.80}; choose one of {', '.join(map(repr, choices))}")
-
-
 def _checked(request: Request) -> Request:
     """Refuse what is no request, by the argument's name."""
     if not isinstance(request.plausible, bool):
         raise ArgumentError(f"plausible is {request.plausible!r:.80}; give True or False")
     if not isinstance(request.prove, bool):
         raise ArgumentError(f"prove is {request.prove!r:.80}; give True or False")
-    _one_of("sparsity", request.sparsity, get_args(Sparsity))
-    _one_of("diversity", request.diversity, get_args(Diversity))
+    one_of("sparsity", request.sparsity, get_args(Sparsity))
+    one_of("diversity", request.diversity, get_args(Diversity))
     most = request.max_changes
     return replace(
         request,
@@ -329,18 +375,10 @@ def _checked(request: Request) -> Request:
     )
 
 
-def _members(given: Any) -> list[Any]:
-    if isinstance(given, Constraint | str):
-        return [given]
-    return listed(
-        "constraints",
-        given,
-        """give a list of constraints or texts, such as [ssba.fixed("sex"), "age >= x.age"]""",
-    )
-
-
-def _bar(total: int, what: str, progress: bool | None) -> Any:
-    from tqdm.auto import tqdm
-
-    # tqdm's own rule for None: no bar where nobody watches.
-    return tqdm(total=total, desc=what, disable=None if progress is None else not progress, leave=False)
+def _part(given: Any) -> Part:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ArgumentError(f"part is {given!r:.80}; give two whole numbers: (0, 4) is the first of four")
+    number, of = whole("part[0]", given[0], at_least=0), whole("part[1]", given[1], at_least=1)
+    if number >= of:
+        raise ArgumentError(f"part is {given!r:.80}; of {of} parts the last is ({of - 1}, {of})")
+    return Part(number, of)

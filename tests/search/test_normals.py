@@ -172,6 +172,17 @@ class TestLabelNormal:
         slope = math.tan(math.acos(cosine(normal, z)))
         assert slope == pytest.approx(0.3, rel=0.02)
 
+    def test_around_a_guess_a_narrow_look_sees_a_steep_boundary(self) -> None:
+        look = Look(width=0.01, steepest=0.3, halvings=8)
+        z = np.array([1.0, 3.0, 0.0, 0.0])
+        judge = labels_only(lambda Z: Z[:, 0] + 0.05 * Z[:, 2] >= 1)
+        guessed = answered(label_normal(REGION, z, EVERY, look, np.array([2.0, 0.0, 0.0, 0.0])), judge)
+        assert cosine(guessed, np.array([1.0, 0.0, 0.05, 0.0])) > 0.999
+
+    @pytest.mark.parametrize("guess", [-UNIT, np.array([0.0, 0.0, 0.0, 1.0])])
+    def test_a_guess_that_cannot_be_is_no_worse_than_none(self, guess: Any) -> None:
+        assert cosine(answered(label_normal(REGION, ON_PLANE, EVERY, CLOSE, guess), BY_LABELS), UNIT) > 0.9999
+
     def test_columns_left_out_have_no_part_and_keep_their_value(self) -> None:
         asked: list[Matrix] = []
 

@@ -1,6 +1,7 @@
 """Where no row reached the target: a last try near the boundary, and the bounded move."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,16 +12,34 @@ from ssba.answering.verify import counterfactual, is_feasible, passes, verify
 from ssba.answering.watching import watched
 from ssba.boundary.bisection import Asking
 from ssba.engine import Engine
+from ssba.index.boundary_set import BoundarySet
 from ssba.problem.compile import compile_regions
+from ssba.problem.distance import Metric
+from ssba.problem.region import Region
 from ssba.problem.space import Matrix
-from ssba.search.bounded import Approach, Surroundings, approach, bounded_search
+from ssba.search.bounded import Approach, Surroundings, approach, bounded_search, nearest_to_box
 
 
-def last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary: Matrix | None) -> None:
+@dataclass(frozen=True)
+class _Points:
+    """The boundary points that are known: some of the explainer's own, and those of a set."""
+
+    own: Matrix
+    stored: BoundarySet | None
+
+    def nearest_to(self, region: Region, metric: Metric) -> Approach:
+        """Return the feasible rows nearest to any of the points."""
+        found = [self.own]
+        for points in () if self.stored is None else self.stored.loaded():
+            found.append(nearest_to_box(region, metric, points))
+        return approach(region, metric, np.concatenate(found))
+
+
+def last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary: BoundarySet | None) -> None:
     """Try the feasible rows nearest to the boundary; one reaches the target, or is the bounded move."""
     if not cases:
         return
-    points = _boundary_points(engine, boundary, limits)
+    points = _Points(engine.background[:0] if limits.is_over() else engine.own_boundary, boundary)
     approaches: dict[int, list[Approach]] = {id(case): [] for case in cases}
     run_searches(
         engine,
@@ -34,7 +53,7 @@ def last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary:
 
 
 def _toward_boundary(
-    engine: Engine, case: Case, points: Matrix, limits: Limits, found: list[Approach]
+    engine: Engine, case: Case, points: _Points, limits: Limits, found: list[Approach]
 ) -> Asking[None]:
     archives = case.bounded_archives
     for number, archive in enumerate(archives):
@@ -47,17 +66,12 @@ def _toward_boundary(
             rows=rows,
             is_over=limits.is_over,
         )
-        known = approach(archive.region, engine.metric, points)
+        known = points.nearest_to(archive.region, engine.metric)
         search = bounded_search(archive, known, around)
         found.append(known)
         nearer = yield from watched(case, search, archive, rows, limits)
         if nearer is not None:
             found.append(nearer)
-
-
-def _boundary_points(engine: Engine, boundary: Matrix | None, limits: Limits) -> Matrix:
-    own = engine.background[:0] if limits.is_over() else engine.own_boundary
-    return own if boundary is None else np.concatenate([own, boundary])
 
 
 def _bounded_move(engine: Engine, case: Case, approaches: Sequence[Approach]) -> Counterfactual | None:

@@ -18,6 +18,7 @@ from ssba.search.archive import Archive
 from ssba.search.pick import Diversity
 from ssba.search.robust import Ball, Margin
 from ssba.search.sparse import PRICES, Sparsity
+from ssba.search.stored import Stored
 
 Vector = NDArray[np.float64]
 
@@ -116,6 +117,7 @@ class Case:
     levers: list[Vector] = field(default_factory=list)
     roomy: list[Vector] = field(default_factory=list)
     pool: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    stored: Stored | None = None
     answers: list[Counterfactual] = field(default_factory=list)
     bounded: Counterfactual | None = None
     clash: tuple[str, ...] = ()

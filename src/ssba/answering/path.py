@@ -15,20 +15,28 @@ from ssba.answering.proving import evidence_of
 from ssba.answering.robust import ball_holds
 from ssba.answering.searching import search_case
 from ssba.answering.verify import verify
+from ssba.boundary.retrieval import Query
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
+from ssba.index.boundary_set import BoundarySet
 from ssba.problem.compile import clashing, compile_regions
 from ssba.problem.space import Matrix
 from ssba.problem.targets import Goal, describe, resolve
 from ssba.search.archive import Archive
+from ssba.search.stored import Stored
 from ssba.version import __version__
+
+# Stored boundary points that a query's search looks at: the nearest that meet its constraints.
+_STORED = 1000
+# As many of them are starts beside background rows, where no plane can be laid.
+_STARTS = 64
 
 
 def answer_queries(
     engine: Engine,
     cases: Sequence[Case],
     limits: Limits,
-    boundary: Matrix | None,
+    boundary: BoundarySet | None,
     done: Callable[[], object],
 ) -> list[Explanation]:
     """Take all cases from the query to the explanation."""
@@ -83,7 +91,7 @@ def _search(
     engine: Engine,
     cases: Sequence[Case],
     limits: Limits,
-    boundary: Matrix | None,
+    boundary: BoundarySet | None,
     done: Callable[[], object],
 ) -> None:
     _give_pools(engine, cases, boundary)
@@ -92,19 +100,20 @@ def _search(
     run_searches(engine, cases, [search_case(engine, case, limits) for case in cases], done)
 
 
-def _give_pools(engine: Engine, cases: Sequence[Case], boundary: Matrix | None) -> None:
+def _give_pools(engine: Engine, cases: Sequence[Case], boundary: BoundarySet | None) -> None:
     """Give every case the rows that its searches start from."""
     pools: dict[Goal | None, Matrix] = {}
     for case in cases:
         if case.goal not in pools:
-            pools[case.goal] = _pool(engine, case, boundary)
+            assert case.goal is not None
+            pools[case.goal] = engine.pool(case.goal)
         case.pool = pools[case.goal]
-
-
-def _pool(engine: Engine, case: Case, boundary: Matrix | None) -> Matrix:
-    assert case.goal is not None
-    own = engine.pool(case.goal)
-    return own if boundary is None else np.concatenate([boundary, own])
+    if boundary is not None and cases:
+        queries = [Query(case.x, case.regions) for case in cases]
+        for case, hits in zip(cases, boundary.hits(queries, _STORED), strict=True):
+            assert case.goal is not None
+            case.stored = Stored(hits.rows, boundary.reaching(hits.position, case.goal))
+            case.pool = np.concatenate([hits.rows[case.stored.reaching][:_STARTS], case.pool])
 
 
 def _check_neighbours(engine: Engine, case: Case) -> None:

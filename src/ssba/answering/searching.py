@@ -32,6 +32,7 @@ def _nearest(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
         if not case.begins_nearer(archive):
             continue
         share = (limits.rows - case.rows_asked) / (len(case.archives) - number)
-        search = nearest_search(archive, case.pool, engine.seed, Effort())
+        stored = case.stored and case.stored.inside(archive.region)
+        search = nearest_search(archive, case.pool, engine.seed, Effort(), stored)
         running = watched(case, search, archive, share, limits)
         yield from with_draws(engine, case, running, limits)

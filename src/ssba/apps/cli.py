@@ -1,23 +1,22 @@
-"""The command `ssba`.
-
-Exit codes: 0 done; 1 refused, with one line on stderr that says why; 2 wrong usage, or a missing extra.
+"""The command `ssba`; how it leaves is in `exits`.
 
 A command is a function with typer annotations in a module of its own, added by one line in `commands`.
 """
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
 
 import ssba
+from ssba.apps.exits import MEANING, REFUSED, USAGE
+from ssba.apps.loading import MissingExtra
 from ssba.errors import SsbaError
 
 if TYPE_CHECKING:
     import typer
-
-REFUSED = 1
-USAGE = 2
 
 EXTRA = {"pandas": "pandas", "rich": "rich", "sklearn": "scikit-learn", "typer": "typer"}
 """What the extra `cli` brings: the module, and the name to install it by."""
@@ -28,24 +27,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if missing := [package for module, package in EXTRA.items() if find_spec(module) is None]:
         _leave(f"the command line needs {', '.join(missing)}: pip install 'ssba[cli]'", USAGE)
     try:
-        commands()(args=None if arguments is None else list(arguments), prog_name="ssba")
+        with _warnings_in_one_line():
+            commands()(args=None if arguments is None else list(arguments), prog_name="ssba")
+    except MissingExtra as error:
+        _leave(str(error), USAGE)
     except (SsbaError, OSError) as error:
-        _leave(" ".join(str(error).split()), REFUSED)
+        _leave(_one_line(error), REFUSED)
 
 
 def commands() -> "typer.Typer":
     """Build the command line with all its commands."""
     import typer
 
+    from ssba.apps.boundary import boundary_commands
     from ssba.apps.demo import demo
 
     app = typer.Typer(
         help="The smallest feasible change that flips a trained model's decision.",
-        epilog="Exit codes: 0 done, 1 refused with one line on stderr, 2 wrong usage or a missing extra.",
+        epilog=MEANING,
         no_args_is_help=True,
         add_completion=False,
         # A bug should show Python's own traceback, not a page of boxes with the values of all variables.
         pretty_exceptions_enable=False,
+        # Plain help, which reads the same in a terminal, a pipe and docs/cli.md.
+        rich_markup_mode=None,
     )
 
     def tell_version(wanted: bool) -> None:
@@ -53,7 +58,6 @@ def commands() -> "typer.Typer":
             typer.echo(f"ssba {ssba.__version__}")
             raise typer.Exit
 
-    # The callback also keeps `demo` a named command while there is no second one.
     @app.callback()
     def options(
         version: Annotated[
@@ -66,7 +70,31 @@ def commands() -> "typer.Typer":
         pass
 
     app.command()(demo)
+    app.add_typer(boundary_commands(), name="boundary")
     return app
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print warnings as errors are printed, without the place in the code that they come from."""
+
+    def tell(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        sys.stderr.write(f"ssba: warning: {_one_line(message)}\n")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = tell
+        yield
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())
 
 
 def _leave(line: str, code: int) -> NoReturn:

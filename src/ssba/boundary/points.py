@@ -1,51 +1,18 @@
 """Boundary points: pairs of rows from two sides, bisected (paper, algorithm 1)."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from ssba.boundary.bisection import Bracket, Path, bisect
-from ssba.boundary.pairs import pair_stream
-from ssba.problem.targets import Goal, Reply
-from ssba.run.arrays import Array, namespace
+import numpy as np
 
-
-@dataclass(frozen=True)
-class BoundarySet:
-    """Points on a model's decision boundary, each a row that reaches the target.
-
-    `inside` holds the target-side ends of the brackets, encoded; `points` gives them in the user's
-    columns. `next_position` is where the stream of `pairs` pairs goes on.
-    """
-
-    inside: Array
-    decode: Callable[[Array], Any]
-    target: str
-    seed: int
-    tolerance: float
-    next_position: int
-    pairs: int
-    rows_used: int
-    schema_hash: str
-    model_fingerprint: str
-
-    @property
-    def points(self) -> Any:
-        """The boundary points in the user's own form, all on the target's side."""
-        return self.decode(self.inside)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every pair of rows has been used, so that no further point can come."""
-        return self.next_position >= self.pairs
-
-    def __len__(self) -> int:
-        return int(self.inside.shape[0])
-
-    def __repr__(self) -> str:
-        """Say what the set holds in one line."""
-        used = "all" if self.is_complete else f"{self.next_position:,} of"
-        return f"<BoundarySet of {len(self):,} points toward {self.target}, from {used} {self.pairs:,} pairs>"
+from ssba.boundary.bisection import Asking, Path, bisect
+from ssba.boundary.crossings import every_crossing
+from ssba.boundary.pairs import PairStream, pair_stream
+from ssba.problem.targets import Goal, Reply, describe
+from ssba.run.arrays import Array, namespace, to_numpy
 
 
 @dataclass(frozen=True)
@@ -64,42 +31,80 @@ class Sides:
 
 @dataclass(frozen=True)
 class Sampling:
-    """What the sampling of one pair of sides needs beside the rows."""
+    """What the sampling of one pair of sides needs beside the rows.
+
+    `resolution` is into how many parts each segment is cut to look for every crossing; with 1, bisection
+    takes the one that it runs into.
+    """
 
     path: Path
     tolerance: float
     seed: int
     batch_rows: int
+    resolution: int = 1
+
+    @property
+    def batch_pairs(self) -> int:
+        """How many pairs are asked about together."""
+        return max(1, self.batch_rows // self.resolution)
 
 
-def brackets(
-    sides: Sides, positions: range, sampling: Sampling, ask: Callable[[Array], Reply]
-) -> Iterator[Bracket]:
-    """Yield the brackets of the pairs at the given positions of the stream, batch by batch."""
-    xp = namespace(sides.leaving)
-    stream = pair_stream(sides.leaving.shape[0], sides.reaching.shape[0], sampling.seed, sides.leaving)
-    for begin in range(positions.start, positions.stop, sampling.batch_rows):
-        end = min(begin + sampling.batch_rows, positions.stop)
-        a, b = stream.take(xp.arange(begin, end))
-        yield _answered(
-            bisect(
-                xp.take(sides.leaving, a, axis=0),
-                xp.take(sides.reaching, b, axis=0),
-                sampling.path,
-                sampling.tolerance,
-            ),
-            ask,
-        )
+@dataclass(frozen=True)
+class Batch:
+    """Boundary points of the pairs from position `begin` up to `end`, each on the target's side."""
+
+    begin: int
+    end: int
+    points: Array
 
 
-def _answered(search: Any, ask: Callable[[Array], Reply]) -> Bracket:
+@dataclass(frozen=True)
+class Stream:
+    """All pairs of two sides in an order that the seed fixes, and how each becomes boundary points."""
+
+    sides: Sides
+    sampling: Sampling
+
+    def batches(self, positions: range, ask: Callable[[Array], Reply]) -> Iterator[Batch]:
+        """Yield the boundary points of the pairs at the given positions, batch by batch."""
+        for begin in range(positions.start, positions.stop, self.sampling.batch_pairs):
+            end = min(begin + self.sampling.batch_pairs, positions.stop)
+            yield Batch(begin, end, answered(self._points(range(begin, end)), ask))
+
+    @cached_property
+    def _pairs(self) -> PairStream:
+        sides = self.sides
+        return pair_stream(sides.leaving.shape[0], sides.reaching.shape[0], self.sampling.seed, sides.leaving)
+
+    def _points(self, positions: range) -> Asking[Array]:
+        xp = namespace(self.sides.leaving)
+        a, b = self._pairs.take(xp.arange(positions.start, positions.stop))
+        start, end = xp.take(self.sides.leaving, a, axis=0), xp.take(self.sides.reaching, b, axis=0)
+        how = self.sampling
+        if how.resolution > 1:
+            points, _ = yield from every_crossing(start, end, how.path, how.tolerance, how.resolution)
+            return points
+        return (yield from bisect(start, end, how.path, how.tolerance)).inside
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of all that the points depend on: equal where the same position gives the same point."""
+        how = self.sampling
+        facts = [describe(self.sides.goal), how.seed, how.tolerance, how.resolution]
+        digest = hashlib.sha256(repr(facts).encode())
+        for rows in (self.sides.leaving, self.sides.reaching):
+            digest.update(np.ascontiguousarray(to_numpy(rows)).tobytes())
+        return digest.hexdigest()[:16]
+
+
+def answered(search: Any, ask: Callable[[Array], Reply]) -> Any:
+    """Run a search alone, asking about its rows as they come."""
     reply = None
     while True:
         try:
             reply = ask(search.send(reply))
         except StopIteration as end:
-            bracket: Bracket = end.value
-            return bracket
+            return end.value
 
 
 def shares(sides: Sequence[Sides], n: int) -> list[int]:
@@ -111,6 +116,6 @@ def shares(sides: Sequence[Sides], n: int) -> list[int]:
     n = min(n, left)
     given = []
     for one in sides:
-        given.append(n * one.pairs // left)
+        given.append(n * one.pairs // max(left, 1))
         n, left = n - given[-1], left - one.pairs
     return given

@@ -35,6 +35,15 @@ def approach(region: Region, metric: Metric, boundary: Array, most: int = 64) ->
     return Approach(xp.take(rows, order, axis=0), xp.take(filled, order, axis=0), xp.take(distances, order))
 
 
+def nearest_to_box(region: Region, metric: Metric, boundary: Array, most: int = 256) -> Array:
+    """Return the boundary points nearest to the region's box: without linear rows, the nearest there are."""
+    xp = namespace(boundary)
+    filled = xp.where(xp.isnan(boundary), region.x, boundary)
+    low, high = xp.where(region.held, region.x, region.lower), xp.where(region.held, region.x, region.upper)
+    distances = metric.distance(xp.minimum(xp.maximum(filled, low), high), filled)
+    return xp.take(boundary, xp.argsort(distances, stable=True)[:most], axis=0)
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What a bounded move needs beside its region: rows without constraints, starts, and a budget."""

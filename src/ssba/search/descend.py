@@ -17,6 +17,7 @@ from ssba.search.rays import race, rays_to
 _FAN = np.array([0.25, 0.5, 1.0, 1.6])
 FIRST_LOOK = Look(width=0.05, steepest=2.0, halvings=5)
 QUICK_LOOK = Look(width=0.05, steepest=1.6, halvings=3)
+_NEXT_LOOK = Look(width=0.05, steepest=0.6, halvings=3)
 _LAST_LOOK = Look(width=0.02, steepest=0.3, halvings=3)
 # Differences of scores are taken over this share of the distance, and over more after a step that failed.
 _NEAR, _AROUND = 1e-3, 0.03
@@ -26,6 +27,7 @@ _TREE_STEP = 0.2
 _ASIDE, _FARTHER = np.array([0.02, 0.06, 0.2]), 1.3
 # Normals whose angle has this cosine or more are those of a plane.
 _STRAIGHT = 0.9999
+_FEW = 8
 # An edge is where the planes of the last few looks meet.
 _PLANES = 3
 # A crossing is located within this share of its distance: labels need it more exactly for the next look.
@@ -39,6 +41,7 @@ class Descent:
     `optimal`: the boundary there is at a right angle to the way from the query, so that no small step
     helps. `stalled`: steps that should have helped did not. `flat`: scores do not change around the row,
     as those of trees do not. `straight`: the boundary has had one and the same normal on all of the way.
+    `normal` is the last one seen, in scaled units; None before the first look.
     """
 
     row: Array
@@ -47,6 +50,7 @@ class Descent:
     stalled: bool = False
     flat: bool = False
     straight: bool = False
+    normal: Array = None
 
     @property
     def settled(self) -> bool:
@@ -96,16 +100,20 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
     Where no step toward the foot of the plane helps, another face of the boundary is in the way: it is
     looked at next, where a ray toward the foot crosses it, so that both planes show their edge.
     """
-    now, look, weak, is_other_face = begin, pace.first_look, 0, False
+    now, weak, is_other_face = begin, 0, False
+    look: Look | None = None
     at, planes = begin.row, list[_Plane]()
     for _ in range(pace.rounds):
         columns = _columns(archive, at, pace.by_labels)
+        # With few columns an edge is never far, and looking closely costs little: no guess is needed.
+        guess = None if is_other_face or len(columns) <= _FEW else now.normal
+        look = look or (pace.first_look if guess is None else _NEXT_LOOK)
         seen = FIRST_LOOK if is_other_face else look
-        normal = yield from _normal(archive, at, columns, pace, seen, broad=weak > 1)
+        normal = yield from _normal(archive, at, columns, pace, seen, broad=weak > 1, guess=guess)
         if not marked(normal != 0) or (yield from _is_flat(archive, at, normal, columns, pace)):
             return replace(now, flat=True)
         straight = bool(planes) and not weak and _cosine(planes[-1].normal, normal) > _STRAIGHT
-        now = replace(now, straight=straight)
+        now = replace(now, straight=straight, normal=normal)
         planes = [*planes, _Plane(at, normal)][-_PLANES:]
         nearest = foot(archive.region, at, normal, columns, archive.metric.norm)
         aim = standing(archive, nearest).distance
@@ -120,7 +128,7 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
         if not is_other_face:
             aims = namespace(aims).concat([_fan(now.row, nearest, _FAN), aims])
         row = yield from step_to(archive, now, aims, pace, expected=0.97 * aim)
-        look = replace(look, halvings=4, steepest=max(0.3, 0.5 * look.steepest))
+        look = _following(look, len(columns))
         at, is_other_face = now.row, False
         if row is None:
             weak, look = weak + 1, replace(look, width=0.3 * look.width)
@@ -129,11 +137,20 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
         else:
             nearer = standing(archive, row)
             weak += nearer.distance > now.distance * (1 - pace.gain)
-            now = replace(nearer, straight=now.straight)
+            now = replace(nearer, straight=now.straight, normal=normal)
             at = now.row
         if weak > 2:
             return replace(now, stalled=True)
     return now
+
+
+def _following(look: Look, columns: int) -> Look:
+    """Return the next look: with many columns nearer, for slopes that differ little from the last plane's."""
+    if columns <= _FEW:
+        return replace(look, halvings=4, steepest=max(0.3, 0.5 * look.steepest))
+    return replace(
+        look, width=max(0.01, 0.5 * look.width), halvings=3, steepest=max(0.15, 0.3 * look.steepest)
+    )
 
 
 def _beyond(archive: Archive, now: Descent, nearest: Array, pace: Pace) -> Asking[Array | None]:
@@ -210,7 +227,13 @@ def _columns(archive: Archive, z: Array, by_labels: bool) -> list[int]:
 
 
 def _normal(
-    archive: Archive, row: Array, columns: list[int], pace: Pace, look: Look, broad: bool
+    archive: Archive,
+    row: Array,
+    columns: list[int],
+    pace: Pace,
+    look: Look,
+    broad: bool,
+    guess: Array | None,
 ) -> Asking[Array]:
     """Return the normal as scores or labels show it; zeros where nothing moved that could tell."""
     region, distance = archive.region, standing(archive, row).distance
@@ -222,7 +245,7 @@ def _normal(
         return (yield from score_normal(region, row, columns, _NEAR * distance))
     if len(columns) < 2:
         return namespace(row).zeros_like(row)
-    return (yield from label_normal(region, row, columns, look))
+    return (yield from label_normal(region, row, columns, look, guess))
 
 
 def _is_flat(archive: Archive, row: Array, normal: Array, columns: list[int], pace: Pace) -> Asking[bool]:

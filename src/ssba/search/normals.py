@@ -69,8 +69,12 @@ class Look:
     halvings: int
 
 
-def label_normal(region: Region, z: Array, columns: list[int], look: Look) -> Asking[Array]:
+def label_normal(
+    region: Region, z: Array, columns: list[int], look: Look, guess: Array | None = None
+) -> Asking[Array]:
     """Return the boundary's normal near `z` from labels alone, in scaled units.
+
+    With a `guess`, such as the normal seen elsewhere, slopes are looked for around those of its plane.
 
     Along the ray from the start through `z` the boundary lies at radius r. How r changes over a tangent
     basis gives the gradient of log r, and ``v - grad log r`` is normal to the boundary (exactly so for a
@@ -85,7 +89,7 @@ def label_normal(region: Region, z: Array, columns: list[int], look: Look) -> As
     basis = _tangents(v)
     directions = v + look.width * basis
     directions = directions / xp.sqrt(xp.sum(directions * directions, axis=1, keepdims=True))
-    low = xp.full(basis.shape[0], -look.steepest * look.width, dtype=z.dtype)
+    low = _slopes(v, basis, guess, columns) * look.width - look.steepest * look.width
     width = 2 * look.steepest * look.width
     for _ in range(look.halvings):
         width = 0.5 * width
@@ -94,6 +98,19 @@ def label_normal(region: Region, z: Array, columns: list[int], look: Look) -> As
         low = low + width * xp.astype(~reply.reached, low.dtype)
     slope = (low + 0.5 * width) / look.width
     return (v - slope @ basis) @ units
+
+
+def _slopes(v: Array, basis: Array, guess: Array | None, columns: list[int]) -> Array:
+    """Return how the radius of the guessed plane changes over a tangent basis; zeros without a guess."""
+    xp = namespace(v)
+    if guess is None:
+        return xp.zeros_like(basis[:, 0])
+    normal = choose(guess, columns)
+    along = float(xp.sum(normal * v))
+    # A plane that is nearly parallel to the ray tells nothing.
+    if along <= 0.2 * float(xp.sqrt(xp.sum(normal * normal))):
+        return xp.zeros_like(basis[:, 0])
+    return -(basis @ normal) / along
 
 
 def _tangents(v: Array) -> Array:

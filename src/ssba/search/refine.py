@@ -1,6 +1,6 @@
 """The search for the nearest row: starts, a race between them, the way down the boundary, and columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ssba.search.normals import movable, unit_rows
 from ssba.search.rays import race, rays_to
 from ssba.search.rough import STARTS, mix, rough_search
 from ssba.search.starts import Ends, find_ends
+from ssba.search.stored import RUNNERS, Stored, stored_ends
 from ssba.search.together import together
 
 # Up to this many columns, rows are drawn all around the query; how many, and how often again.
@@ -28,21 +29,36 @@ class Effort:
     """How hard the search tries; the defaults suit most queries.
 
     `starts` ways down are begun and the best is followed for `rounds`, as long as each gains a share of
-    `gain`.
+    `gain`. They are chosen by a race between the first `runners` ends (None: all).
     """
 
     starts: int = 3
     rounds: int = 8
     gain: float = 2e-3
+    runners: int | None = None
 
 
-def nearest_search(archive: Archive, pool: Array, seed: int, effort: Effort) -> Asking[None]:
-    """Search for the nearest feasible row that reaches the target; all finds go to the archive."""
+# Stored points tell where the boundary is near, so that one way down will do.
+FROM_STORED = Effort(starts=2, runners=RUNNERS)
+
+
+def nearest_search(
+    archive: Archive, pool: Array, seed: int, effort: Effort, stored: Stored | None = None
+) -> Asking[None]:
+    """Search for the nearest feasible row that reaches the target; all finds go to the archive.
+
+    It begins at rows of the `pool`, or where `stored` boundary points say that the boundary is near.
+    """
     rng = np.random.default_rng(seed)
     reply = yield archive.region.start[None, :]
     if archive.has_found:
         return
     margin = None if reply.margin is None else float(reply.margin[0])
+    if stored is not None:
+        ends = yield from stored_ends(archive, stored, margin is not None)
+        if ends is not None:
+            yield from _improve(archive, ends, margin, rng, FROM_STORED)
+            return
     ends = yield from find_ends(archive, pool, rng, margin is not None)
     if ends is not None:
         yield from _improve(archive, ends, margin, rng, effort)
@@ -65,8 +81,10 @@ def _improve(
     if start_margin is not None and ends.margin is not None:
         margins = start_margin, to_numpy(ends.margin)
     rays = rays_to(region, metric, ends.rows)
-    crossings = yield from race(rays, effort.starts, TIGHT if margins is None else 0.03, margins)
-    best = yield from _way_down(archive, crossings.rows, start_margin, effort)
+    runners = rays_to(region, metric, ends.rows[: effort.runners, :])
+    first = margins and (margins[0], margins[1][: effort.runners])
+    crossings = yield from race(runners, effort.starts, TIGHT if margins is None else 0.03, first)
+    best = yield from _way_down(archive, crossings.rows, ends.normal, start_margin, effort)
     if not best.flat:
         yield from _elsewhere(archive, start_margin, rng, effort)
     # By labels even a step may look like a slope, so that they are always asked whether it is one.
@@ -83,11 +101,13 @@ def _improve(
     yield from _polish(archive)
 
 
-def _way_down(archive: Archive, rows: Array, start_margin: float | None, effort: Effort) -> Asking[Descent]:
+def _way_down(
+    archive: Archive, rows: Array, normal: Array | None, start_margin: float | None, effort: Effort
+) -> Asking[Descent]:
     """Begin at several rows and follow the best; a boundary that proves to be a plane needs no other."""
     first, *others = [standing(archive, row) for row in rows]
     pace = Pace(1 if start_margin is None else 2, effort.gain, start_margin)
-    best = yield from descend(archive, first, pace)
+    best = yield from descend(archive, replace(first, normal=normal), pace)
     if not best.straight:
         pace = Pace(1, effort.gain, start_margin, best.distance, QUICK_LOOK)
         ways = yield from together([descend(archive, one, pace) for one in others])

@@ -23,10 +23,14 @@ _FAR = 1e6
 
 @dataclass(frozen=True)
 class Ends:
-    """Feasible rows that reach the target, and their margins where the model gives scores."""
+    """Feasible rows that reach the target, and their margins where the model gives scores.
+
+    `normal` is the boundary's near them, in scaled units, where somebody has an idea of it.
+    """
 
     rows: Array
     margin: Array | None
+    normal: Array = None
 
 
 def find_ends(

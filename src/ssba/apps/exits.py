@@ -1,0 +1,11 @@
+"""How the command `ssba` leaves."""
+
+REFUSED = 1
+USAGE = 2
+BROKEN = 3
+INTERRUPTED = 130
+
+MEANING = (
+    "Exit codes: 0 done, 1 refused with one line on stderr, 2 wrong usage or a missing extra, 3 verified "
+    "points no longer hold, 130 interrupted."
+)

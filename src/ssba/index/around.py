@@ -1,0 +1,97 @@
+"""Denser boundary points around a query (the paper's future work), from pairs of rows drawn there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ssba.boundary.points import Sides
+from ssba.engine import Engine
+from ssba.problem.region import Region
+from ssba.problem.space import Matrix
+from ssba.problem.targets import Goal, describe, resolve
+from ssba.run.arrays import marked
+from ssba.search.evidence import draw_nearer
+from ssba.search.starts import levels_of
+
+Method = Literal["ball", "gaussian"]
+
+# Rows drawn at a time, until each side has this many, at most so often.
+_DRAWN, _ENOUGH, _ROUNDS = 1024, 64, 8
+
+
+@dataclass(frozen=True)
+class Around:
+    """Where rows are drawn: evenly from a ball around the query, or normally, as far out on average."""
+
+    region: Region
+    method: Method
+    radius: float
+
+
+def ends_around(engine: Engine, around: Around) -> tuple[Sides, int]:
+    """Draw rows around the query until some lie on either side; return them, and how many were asked."""
+    rng = np.random.default_rng(engine.seed)
+    goal = _goal(engine, np.asarray(around.region.x))
+    ask = engine.asker(goal, engine.oracle())
+    draw = _DRAW[around.method]
+    leaving, reaching = [engine.background[:0]], [engine.background[:0]]
+    asked = 0
+    for _ in range(_ROUNDS):
+        rows = np.asarray(draw(engine, around, rng))
+        if len(rows):
+            reached = np.asarray(ask(rows).reached, dtype=bool)
+            asked += len(rows)
+            leaving.append(rows[~reached])
+            reaching.append(rows[reached])
+        if min(sum(map(len, leaving)), sum(map(len, reaching))) >= _ENOUGH:
+            break
+    return Sides(_different(leaving), _different(reaching), goal), asked
+
+
+def one_side_sentence(engine: Engine, sides: Sides, around: Around) -> str:
+    """Say that all rows drawn lie on one side, and what to do about it."""
+    drawn, side = (sides.leaving, "misses") if len(sides.leaving) else (sides.reaching, "reaches")
+    if not len(drawn):
+        return f"no feasible row was found within {around.radius:.3g} of the query; try a larger radius"
+    return (
+        f"{engine.model.name} {side} {describe(sides.goal)} on all {len(drawn):,} rows drawn within "
+        f"{around.radius:.3g} of the query: there is no boundary between them; try a larger radius"
+    )
+
+
+def _goal(engine: Engine, x: Matrix) -> Goal:
+    """Return the goal that a query has: without a target, to leave the class it is in."""
+    labels = engine.oracle().labels(x[None, :]).labels
+    return resolve(engine.target, None if labels is None else labels[0])
+
+
+def _different(rows: list[Matrix]) -> Matrix:
+    return np.unique(np.concatenate(rows), axis=0)
+
+
+def _in_ball(engine: Engine, around: Around, rng: np.random.Generator) -> Matrix:
+    return np.asarray(draw_nearer(around.region, engine.metric, around.radius, _DRAWN, rng))
+
+
+def _normally(engine: Engine, around: Around, rng: np.random.Generator) -> Matrix:
+    """Draw rows at the radius on average; a category changes as often as its distance suggests."""
+    region, metric = around.region, engine.metric
+    free = np.asarray(region.free)
+    spread = around.radius / np.sqrt(max(1, int((free & ~region.discrete).sum())))
+    steps = rng.normal(size=(_DRAWN, len(free))) * spread * metric.scale / metric.weight
+    rows = np.where(free & ~region.discrete, region.start + steps, region.start)
+    for j in marked(free & region.discrete):
+        others = [level for level in levels_of(region, j) if level != region.start[j]]
+        odds = len(others) * np.exp(-0.5 * (metric.weight[j] / around.radius) ** 2)
+        changed = rng.random(_DRAWN) < odds / (1 + odds)
+        rows[:, j] = np.where(changed, rng.choice(others, size=_DRAWN), rows[:, j])
+    rows, fine = region.pull_in(rows)
+    return np.asarray(rows[fine])
+
+
+_DRAW: dict[Method, Callable[[Engine, Around, np.random.Generator], Matrix]] = {
+    "ball": _in_ball,
+    "gaussian": _normally,
+}

@@ -1,0 +1,184 @@
+"""Filling a shelf with the boundary points of pairs, where it left off and beside other processes.
+
+A shelf knows which positions of which stream its blocks come from, so that only missing ones are computed.
+Nothing else is kept: no lock, no claim on work. Two processes that compute the same positions publish
+them once, since the second finds them covered.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ssba.boundary.points import Stream, shares
+from ssba.engine import Engine
+from ssba.index.shelves import About, Shelf, Unwanted, column_major
+from ssba.problem.space import Matrix
+from ssba.problem.targets import Reply, describe
+from ssba.run.arrays import Array
+
+Watch = Callable[[int], object]
+
+# Pairs to a block: large enough that a file outweighs its name, small enough to hold a few in memory.
+BLOCK_PAIRS = 65_536
+# Seconds after which less than a block is published, so that a killed run of a slow model loses no more.
+_PUBLISH_AFTER = 20.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """The share of the work that is one process's own: every `of`-th block, from the `number`-th on."""
+
+    number: int = 0
+    of: int = 1
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a shelf shall hold: the first `n` pairs of these streams, of which a process does its `part`.
+
+    `kind` says what the pairs are: ``"pairs"`` of background rows, or of rows drawn ``"around"`` a query.
+    """
+
+    streams: Sequence[Stream]
+    n: int
+    part: Part = Part()
+    kind: str = "pairs"
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are in all."""
+        return sum(stream.sides.pairs for stream in self.streams)
+
+    @property
+    def wanted(self) -> list[tuple[Stream, int]]:
+        """How many pairs of each stream are wanted."""
+        counts = shares([stream.sides for stream in self.streams], self.n)
+        return list(zip(self.streams, counts, strict=True))
+
+    def about(self, stream: Stream, positions: range) -> About:
+        """Tell where the points of some positions come from."""
+        how = stream.sampling
+        return {
+            "kind": self.kind,
+            "goal": describe(stream.sides.goal),
+            "stream": stream.key,
+            "begin": positions.start,
+            "end": positions.stop,
+            "pairs": self.pairs,
+            "seed": how.seed,
+            "tolerance": how.tolerance,
+            "resolution": how.resolution,
+        }
+
+
+def grow(engine: Engine, shelf: Shelf, growth: Growth, watch: Watch) -> int:
+    """Add what is missing, and return how many model rows that took."""
+    oracle = engine.oracle()
+    with _Adding(shelf) as adding:
+        for stream, count in growth.wanted:
+            ask = engine.asker(stream.sides.goal, oracle)
+            while piece := next(_missing(_covered(adding.abouts, stream), count, growth.part), None):
+                _add(adding, growth, stream, piece, ask, watch)
+    return oracle.rows_asked
+
+
+class _Adding:
+    """Puts a block on a shelf while the next one is computed: writing and syncing files is mostly waiting."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._thread = ThreadPoolExecutor(1)
+        self._last: tuple[About, Future[None]] | None = None
+
+    @property
+    def abouts(self) -> list[About]:
+        """What is on the shelf, or about to be."""
+        return _abouts(self._shelf) + ([self._last[0]] if self._last else [])
+
+    def add(self, points: Matrix, about: About, unwanted: Unwanted) -> None:
+        self._wait()
+        self._last = about, self._thread.submit(self._shelf.add, points, about, unwanted)
+
+    def _wait(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last[1].result()
+
+    def __enter__(self) -> "_Adding":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._thread:
+            self._wait()
+
+
+def covered_pairs(shelf: Shelf, growth: Growth) -> int:
+    """Return how many of the wanted pairs are on the shelf already."""
+    abouts = _abouts(shelf)
+    return sum(
+        len(range(one.start, min(one.stop, count)))
+        for stream, count in growth.wanted
+        for one in _covered(abouts, stream)
+    )
+
+
+def other_samples(shelf: Shelf, growth: Growth) -> int:
+    """Return how many points on the shelf come from pairs of other streams than those that shall grow."""
+    own = {stream.key for stream in growth.streams}
+    others = [block for block in shelf.blocks() if block.about.get("kind") == growth.kind == "pairs"]
+    return sum(block.rows for block in others if block.about["stream"] not in own)
+
+
+def _abouts(shelf: Shelf) -> list[About]:
+    return [block.about for block in shelf.blocks()]
+
+
+def _covered(abouts: Sequence[About], stream: Stream) -> list[range]:
+    """Return the stretches of a stream's positions that blocks come from, in order."""
+    mine = [one for one in abouts if one.get("stream") == stream.key]
+    return sorted((range(int(one["begin"]), int(one["end"])) for one in mine), key=lambda one: one.start)
+
+
+def _missing(covered: Sequence[range], count: int, part: Part) -> Iterator[range]:
+    """Yield the stretches of the first `count` positions that are not covered, cut at every block's end."""
+    begin = 0
+    for one in [*covered, range(count, count)]:
+        while begin < min(one.start, count):
+            number = begin // BLOCK_PAIRS
+            end = min(one.start, count, (number + 1) * BLOCK_PAIRS)
+            if number % part.of == part.number:
+                yield range(begin, end)
+            begin = end
+        begin = max(begin, one.stop)
+
+
+def _add(
+    adding: _Adding,
+    growth: Growth,
+    stream: Stream,
+    piece: range,
+    ask: Callable[[Array], Reply],
+    watch: Watch,
+) -> None:
+    """Put the points of a stretch of pairs on the shelf; cut short, what is done of it."""
+    found, end, begun = [], piece.start, time.monotonic()
+    try:
+        for batch in stream.batches(piece, ask):
+            found.append(batch.points)
+            watch(batch.end - end)
+            end = batch.end
+            if time.monotonic() - begun > _PUBLISH_AFTER:
+                break
+    finally:
+        if found:
+            done = range(piece.start, end)
+            adding.add(
+                column_major(found),
+                growth.about(stream, done),
+                lambda others: _overlap(_covered(others, stream), done),
+            )
+
+
+def _overlap(covered: Sequence[range], done: range) -> bool:
+    return any(one.start < done.stop and done.start < one.stop for one in covered)
