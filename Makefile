@@ -10,7 +10,7 @@ DEMO := $(VENV)/.stamp-demo
 CHECKED := src tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench bench-peers clean
+.PHONY: help demo test test-all lint format bench bench-index bench-peers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,18 @@ ALIBI := .venv-bench-alibi
 bench: bench-peers ## overhead over bare predict; distance from the optimum, with the peers (DATA=folder)
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.nearest $(if $(DATA),--data $(DATA))
+
+INDEX := .venv-bench-index
+
+bench-index: $(INDEX)/.stamp ## the boundary index beside bare NumPy, DuckDB and LanceDB
+	$(BIN)/python -m benchmarks.index --out build/index-figures $(if $(DATA),--data $(DATA))
+
+$(INDEX)/.stamp: benchmarks/index/peers.txt $(DEV)
+	@echo "Installing DuckDB and LanceDB in $(INDEX) (once) ..."
+	@$(PYTHON) -m venv $(INDEX)
+	@mkdir -p build
+	@$(INDEX)/bin/python -m pip install -qq -r $< || echo "An engine is missing." >&2
+	@touch $@
 
 bench-peers: $(PEER)/.stamp $(ALIBI)/.stamp ## the environments of the peers, each where it can be installed
 

@@ -33,7 +33,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import joblib  # type: ignore[import-untyped]
+import joblib
 import numpy as np
 import pandas as pd
 import sklearn

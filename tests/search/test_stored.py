@@ -32,6 +32,7 @@ def on_plane(count: int) -> Any:
 class TestPlane:
     def test_points_on_a_plane_give_its_normal(self) -> None:
         normal = plane_through(SET.region(QUERY), on_plane(300))
+        assert normal is not None
         np.testing.assert_allclose(normal, NORMAL / 2.0, rtol=1e-4, atol=1e-4)
 
     def test_too_few_points_give_none(self) -> None:
@@ -56,7 +57,8 @@ class TestPlane:
         ours = np.hstack([1 - line, line, np.zeros((60, 1))])
         others = np.hstack([7 - line, line, np.ones((60, 1))])
         normal = plane_through(region, np.concatenate([others, ours]))
-        np.testing.assert_allclose(normal, [1.0, 1.0, 0.0], rtol=1e-3)
+        assert normal is not None
+        np.testing.assert_allclose(normal, np.array([1.0, 1.0, 0.0]), rtol=1e-3)
 
 
 class TestEnds:
@@ -135,7 +137,12 @@ class TestExplain:
     def test_constraints_hold_with_an_index_too(self) -> None:
         explainer = ssba.Explainer(self.models()["curved"], X, target=True)
         known = explainer.sample_boundary(5000)
-        rules = ["x0 <= x.x0 + 0.3", "x1 >= x.x1 - 0.4", "x2 + x3 <= 1.5", ssba.fixed("x5")]
+        rules: list[ssba.Constraint | str] = [
+            "x0 <= x.x0 + 0.3",
+            "x1 >= x.x1 - 0.4",
+            "x2 + x3 <= 1.5",
+            ssba.fixed("x5"),
+        ]
         for answer in explainer.explain_many(X[:30], rules, boundary=known):
             for one in answer.counterfactuals:
                 now, then = answer.query, one.values

@@ -19,8 +19,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ssba.boundary.retrieval_bounds import Gauge, Products, fits, nothing_yet, ordinary, products
-from ssba.boundary.retrieval_masks import FEW, pick
+from ssba.boundary.retrieval_bounds import ONE_BY_ONE, Gauge, Products, fits, nothing_yet, ordinary, products
+from ssba.boundary.retrieval_masks import AT_ONCE, FEW, pick
 from ssba.boundary.retrieval_portions import Block, Matrix, Portion, portions
 from ssba.boundary.retrieval_search import Hits, Query, Search
 from ssba.boundary.retrieval_tree import Grove
@@ -32,8 +32,8 @@ _SAMPLE = 512
 _TOGETHER = 32
 """Queries whose products with one portion are held at the same time: 16 MiB."""
 
-_MEASURED_AT_ONCE = 1_024
-"""Rows of a portion that are measured without further ado."""
+_MOST = 2
+"""Alone, a query needs one row in so many for a product to be quicker than summing up columns."""
 
 _WORTH_PRODUCTS = 3
 """Columns that must be numbers throughout for a matrix product to be worth its while."""
@@ -98,10 +98,13 @@ def _look(gauge: Gauge, portion: Portion, searches: Sequence[Search]) -> None:
 
 def _look_together(gauge: Gauge, portion: Portion, values: Matrix, searches: Sequence[Search]) -> None:
     picks = [pick(search.sieves, portion, values) for search in searches]
-    broad = [i for i, picked in enumerate(picks) if picked is None or len(picked) * FEW > portion.rows]
+    left = [portion.rows if picked is None else len(picked) for picked in picks]
+    broad = [i for i, count in enumerate(left) if count * FEW > portion.rows]
+    if len(broad) <= ONE_BY_ONE:
+        broad = [i for i in broad if left[i] * _MOST > portion.rows]
     multiplied = _multiplied(gauge, portion, values, {i: searches[i] for i in broad})
     for i, (search, picked) in enumerate(zip(searches, picks, strict=True)):
-        if picked is not None and len(picked) <= _MEASURED_AT_ONCE:
+        if picked is not None and len(picked) <= AT_ONCE:
             search.take_few(portion, values, picked)
         elif i in multiplied:
             product, line = multiplied[i]

@@ -18,8 +18,10 @@ from ssba.problem.distance import Metric
 # Squares of scaled numbers within these limits neither overflow nor vanish.
 _TINY, _HUGE = 1e-100, 1e100
 _WORTH_DROPPING = 0.25
-_ONE_BY_ONE = 3
 _WITHOUT_THREADS = 2**15
+
+ONE_BY_ONE = 3
+"""So few queries gain nothing from sharing a product."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def _times(V: Matrix, columns: Matrix) -> Matrix:
     Such products wait for memory, and threads that wait for each other, too, make them slower where
     other processes keep the cores busy.
     """
-    if len(V) > _ONE_BY_ONE:
+    if len(V) > ONE_BY_ONE:
         return V @ columns
     found = np.empty((len(V), columns.shape[1]))
     piece = max(1, _WITHOUT_THREADS // len(columns))

@@ -4,8 +4,8 @@ Most regions bound few columns in a way that leaves any stored row out: the span
 which. These are checked one after the other, those that leave most rows out first, as far as a few rows of a
 sample show; as soon as few rows are left, only their cells are looked at.
 
-No row of the region is ever left out. A row that is left may still break a linear row by a rounding
-error; `Region.contains` has the last word about the rows that are given out.
+No row of the region is ever left out. A row that is left may still lie outside, if few are left or by a
+rounding error in a linear row; `Region.contains` has the last word about the rows that are given out.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,10 @@ from ssba.problem.region import Region
 FEW = 16
 """Where less than one row in so many is left, their cells are picked out instead of passing over all."""
 
+AT_ONCE = 256
+"""So few rows of a portion are checked and measured as whole rows, which is quicker than by columns."""
+
+_NEARLY_ALL = 0.9
 _ROUNDING = 1e-12
 _ANYWHERE = (-np.inf, np.inf)
 
@@ -149,10 +153,12 @@ def _by_columns(sieve: Sieve, portion: Portion, values: Matrix) -> Positions | N
     mask: Flags | None = None
     picked: Positions | None = None
     for j in sorted(np.flatnonzero(sieve.restricting(spans)).tolist(), key=sieve.share):
-        if picked is not None:
-            picked = picked[sieve.admits(j, cells(values, j, picked))]
-            continue
+        if picked is not None and len(picked) <= AT_ONCE and sieve.share(j) > _NEARLY_ALL:
+            break
         if not _leaves_some_out(sieve, j, spans, values):
+            continue
+        if picked is not None:
+            picked = picked[sieve.admits(j, cells(values, j, picked), spans.of(j))]
             continue
         fine = sieve.admits(j, values[:, j], spans.of(j))
         mask = fine if mask is None else np.logical_and(mask, fine, out=mask)
