@@ -12,7 +12,7 @@ from tests.support import Matrix, Setting, answered, labels_only, scored, settin
 from ssba.problem.distance import Norm
 from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
-from ssba.search.profile import profile_search, shave
+from ssba.search.profile import profile_search
 
 # Per column a step at each of these values is worth that much score.
 STEPS = [[(0.5, 1.0), (1.5, 0.7)], [(0.4, 0.6), (2.0, 2.5)], [(1.0, 1.2)], [(0.3, 0.2), (0.9, 0.9)]]
@@ -118,41 +118,3 @@ def test_beside_a_line_what_is_found_keeps_to_it() -> None:
     found = one.archive.nearest(5)
     assert (found[:, 0] + found[:, 1] >= found[:, 2]).all()
     assert (stairs(found) >= 0).all()
-
-
-class TestShave:
-    def test_what_no_step_needs_is_taken_back(self) -> None:
-        """Columns 0 to 3 stand on their steps 1.5, 2.0, 1.0 and 0.9; a 32nd of each change is left open."""
-        where = setting(ANYWHERE, scale="none")
-        one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
-        one.run(shave(one.archive, one.row))
-        shaved = one.every[-1]
-        steps = np.array([1.5, 2.0, 1.0, 0.9])
-        assert (shaved >= steps).all()
-        assert (shaved <= steps + np.array(HIGH) / 32 + 1e-12).all()
-        assert stairs(shaved[None, :]) == stairs(np.array([HIGH]))
-
-    def test_it_takes_as_many_model_calls_as_halvings_and_one(self) -> None:
-        where = setting(ANYWHERE, scale="none")
-        one = Exchange(where, [0.0] * 4, HIGH, scored(stairs))
-        one.run(shave(one.archive, one.row, halvings=3))
-        assert [len(rows) for rows in one.asked] == [5, 4, 4, 1]
-
-    def test_where_nothing_moved_nothing_is_asked(self) -> None:
-        where = setting(ANYWHERE, scale="none")
-        one = Exchange(where, [0.0] * 4, [0.0] * 4, scored(stairs))
-        one.run(shave(one.archive, one.row))
-        assert one.asked == []
-
-    def test_without_scores_it_ends_after_one_question(self) -> None:
-        where = setting(ANYWHERE, scale="none")
-        one = Exchange(where, [0.0] * 4, HIGH, labels_only(lambda Z: stairs(Z) >= 0))
-        one.run(shave(one.archive, one.row))
-        assert len(one.asked) == 1
-
-    def test_constraints_are_kept(self) -> None:
-        where = setting(ANYWHERE, scale="none")
-        one = Exchange(where, [0.0] * 4, HIGH, scored(lambda Z: Z[:, 0]), "x1 + x2 >= 3")
-        one.run(shave(one.archive, one.row))
-        found = one.archive.nearest(1)[0]
-        assert found[1] + found[2] >= 3

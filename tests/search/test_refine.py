@@ -20,7 +20,8 @@ from ssba.problem.features import numeric
 from ssba.problem.region import Region
 from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
-from ssba.search.refine import Effort, last_resort, nearest_search
+from ssba.search.descend import standing
+from ssba.search.refine import Effort, _is_rough, last_resort, nearest_search
 
 # Scores show both faces of an edge exactly; by labels the search ends a little beside it.
 AT_AN_EDGE = {"scores": 1.01, "labels": 1.03}
@@ -521,3 +522,22 @@ def test_the_last_resort_without_rows_asks_nothing() -> None:
     search = last_resort(archive, np.empty((0, 3)), 0, Effort())
     answered(recorded(search, archive, math.inf, lambda: False), lambda Z: pytest.fail("asked"))
     assert archive.rows_asked == 0
+
+
+AT_THE_CORNER = np.array([0.82, 0.56, 0.02, 0.02, 0.02])
+
+
+@pytest.mark.parametrize(
+    ("reached", "rough"),
+    [
+        (lambda Z: (Z[:, 0] >= 0.82) & (Z[:, 1] >= 0.56) & (Z[:, 2:] >= 0.02).all(axis=1), True),
+        (lambda Z: Z @ AT_THE_CORNER >= AT_THE_CORNER @ AT_THE_CORNER - 1e-9, False),
+        (lambda Z: np.linalg.norm(Z, axis=1) >= np.linalg.norm(AT_THE_CORNER) - 1e-9, False),
+    ],
+)
+def test_a_corner_from_which_no_column_can_go_back_is_told_from_a_slope(reached: Any, rough: bool) -> None:
+    """At the corner a column that goes back a little is lost, whatever the others do; not so on a slope."""
+    where = setting(background(5), scale="none")
+    archive = Archive(where.region([0.0] * 5), where.metric)
+    found = answered(_is_rough(archive, standing(archive, AT_THE_CORNER), 4e-4), labels_only(reached))
+    assert found == rough

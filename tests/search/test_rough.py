@@ -1,4 +1,4 @@
-"""The search on stepped boundaries: known corners, mixtures that gain, and rows that stay legal."""
+"""The search on stepped boundaries: known corners, and rows that stay legal."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support import Matrix, Setting, answered, labels_only, scored, settin
 
 from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
-from ssba.search.rough import mix, rough_search
+from ssba.search.rough import rough_search
 
 WIDTH = 5
 BOX = setting(np.array([[-4.0] * WIDTH, [4.0] * WIDTH]), scale="none")
@@ -108,22 +108,3 @@ def test_a_forest_of_many_columns_is_come_down_far(reply: str) -> None:
     search = Search(where, query, margin, reply)
     assert search.rough(near) < 0.5 * np.linalg.norm(near[0] - query)
     assert (margin(search.archive.nearest(9)) >= 0).all()
-
-
-class TestMix:
-    def test_good_halves_of_two_rows_come_together(self) -> None:
-        """Each row is good in other columns; the best mixture of them has the good half of both."""
-        search = Search(BOX, [0.0] * WIDTH, corner, "labels")
-        rows = np.array([[1.0, 0.5, -3.5, 0.0, 0.0], [3.5, 3.0, -0.7, 0.0, 0.0]])
-        search.archive.record(rows, Reply(np.ones(2, dtype=bool), None))
-        for _ in range(3):
-            search.run(mix(search.archive, np.random.default_rng(0)))
-        assert search.archive.best_distance <= 1.1 * math.sqrt(1 + 0.25 + 0.49)
-
-    def test_it_asks_about_feasible_rows_only(self) -> None:
-        search = Search(BOX, [0.0] * WIDTH, corner, "labels", "x0 <= 3", "x3 == x.x3")
-        rows = np.array([[2.0, 1.5, -3.5, 0.0, 0.0]])
-        search.archive.record(rows, Reply(np.ones(1, dtype=bool), None))
-        search.run(mix(search.archive, np.random.default_rng(0)))
-        assert search.archive.region.contains(search.every).all()
-        assert search.archive.best_distance < np.linalg.norm(rows[0])

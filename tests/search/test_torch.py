@@ -16,10 +16,11 @@ from ssba.search.archive import Archive, recorded
 from ssba.search.bounded import Surroundings, approach, bounded_search
 from ssba.search.descend import Pace, descend, standing
 from ssba.search.normals import Look, broad_score_normal, foot, label_normal, score_normal
-from ssba.search.profile import profile_search, shave
+from ssba.search.profile import profile_search
 from ssba.search.rays import race, rays_to
 from ssba.search.refine import Effort, nearest_search
 from ssba.search.rough import rough_search
+from ssba.search.swaps import swap_search
 
 RNG = np.random.default_rng(3)
 NUMBERS = setting(RNG.normal(size=(200, 6)))
@@ -120,8 +121,12 @@ class Kernels:
         rng = np.random.default_rng(0)
         return self.run(columns.pull_back(self.mixed, self.mixed_rows, rng), self.mixed, LEVELS)
 
-    def capped(self) -> Any:
-        return self.run(columns.capped(self.mixed, self.mixed_rows[0, :]), self.mixed, LEVELS)
+    def swaps(self) -> Any:
+        self.run(asking_about(self.mixed_rows), self.mixed, LEVELS)
+        rng = np.random.default_rng(0)
+        search = swap_search(self.mixed, self.mixed_rows[:3, :], self.mixed_rows[3:, :], rng, rounds=3)
+        self.run(search, self.mixed, LEVELS)
+        return self.mixed.nearest(1)
 
     def other_levels(self) -> Any:
         return columns.other_levels(self.mixed, 9)
@@ -136,10 +141,6 @@ class Kernels:
         self.run(asking_about(self.rows), self.numbers, STAIRS)
         rng = np.random.default_rng(0)
         self.run(profile_search(self.numbers, self.rows[0, :], rng), self.numbers, STAIRS)
-        return self.numbers.nearest(1)
-
-    def shave(self) -> Any:
-        self.run(shave(self.numbers, self.rows[0, :]), self.numbers, STAIRS)
         return self.numbers.nearest(1)
 
     def rough_by_labels(self) -> Any:

@@ -1,4 +1,4 @@
-"""Moves that need no slope, for steps, corners and levels: columns one by one, and mixtures of good rows."""
+"""Moves that need no slope, for steps, corners and levels: columns taken back, and other levels."""
 
 import itertools
 
@@ -11,101 +11,107 @@ from ssba.run.arrays import Array, choose, like, marked, namespace, to_numpy
 from ssba.search.archive import Archive, row_key
 from ssba.search.starts import levels_of, with_column
 
-# How much of a column's change is left, in the one question asked about it.
-_LEFT = np.array([0.0, 0.2, 0.4, 0.6, 0.8])
+# Where a column's limit is looked for between its ends, again and again between the answers.
+_BETWEEN = np.array([0.25, 0.5, 0.75])
+# So many changes are tried at once.
+_AT_ONCE = (1, 2, 3, 5, 8, 13, 21, 34, 55)
 
 
-def pull_back(archive: Archive, rows: Array, rng: np.random.Generator) -> Asking[Array]:
+def pull_back(
+    archive: Archive,
+    rows: Array,
+    rng: np.random.Generator,
+    worthwhile: float = np.inf,
+    sections: int = 2,
+) -> Asking[Array]:
     """Take every column of each row back toward the start, as far as the target stays reached.
 
-    Columns with a large change tend to come first, in an order of its own for each row. All rows share
-    each model call, one call a column.
+    First whole columns go back, then parts of those that had to stay, each as far as it can go alone: to
+    within ``4**-sections`` of its change. Columns with a large change tend to come first, in an order of
+    its own for each row. Rows that would lie beyond `worthwhile` even if all of them could go back together
+    are left out. All rows share each model call.
     """
-    region = archive.region
-    free = np.array(marked(region.free), dtype=np.int64)
-    parts = to_numpy(archive.metric.parts(rows, region.start))[:, free]
-    noise = np.exp(0.5 * rng.normal(size=parts.shape))
-    orders = free[np.argsort(-parts * noise, axis=1, kind="stable")]
-    for turn in range(free.shape[0]):
-        rows = yield from _take_back(region, rows, orders[:, turn])
+    region, metric = archive.region, archive.metric
+    for whole in (True, False):
+        limits = yield from (
+            _whole_limits(region, rows) if whole else _partial_limits(region, rows, sections)
+        )
+        kept = metric.distance(limits, region.x) <= worthwhile
+        rows, limits = rows[kept], limits[kept]
+        sizes = to_numpy(metric.parts(rows, region.start)) * np.exp(0.5 * rng.normal(size=rows.shape))
+        orders = np.argsort(-sizes, axis=1, kind="stable")
+        rows = yield from _as_far_as_possible(region, rows, limits, orders)
     return rows
 
 
-def _take_back(region: Region, rows: Array, columns: NDArray[np.int64]) -> Asking[Array]:
-    """Return the rows with one column of each, as given, nearer to the start where that still reaches."""
+def _whole_limits(region: Region, rows: Array) -> Asking[Array]:
+    """Return the rows with all columns at the start that could go there alone."""
     xp = namespace(rows)
-    picked = like(np.arange(rows.shape[1]) == columns[:, None], rows)
     both_missing = xp.isnan(rows) & xp.isnan(region.start)
-    moved = marked(xp.any(picked & (rows != region.start) & ~both_missing, axis=1))
-    if not moved:
+    which, column = np.nonzero(to_numpy((rows != region.start) & ~both_missing & region.free))
+    if not len(which):
         return rows
-    now, picked = choose(rows, moved), choose(picked, moved)
-    numbers = xp.any(picked & ~region.discrete & ~xp.isnan(now - region.start), axis=1)
-    tries = []
-    for left in _LEFT.tolist():
-        partly = region.start + left * (now - region.start)
-        # A level or a missing cell goes all the way back, or stays.
-        changed = picked & (numbers[:, None] if left else picked)
-        tries.append(region.snap(xp.where(changed, region.start if left == 0 else partly, now)))
-    asked = xp.concat(tries)
+    picked = like(np.arange(rows.shape[1]) == column[:, None], rows)
+    asked = region.snap(xp.where(picked, region.start, choose(rows, which)))
     reply = yield asked
-    hits = to_numpy(reply.reached & region.contains(asked)).reshape(len(_LEFT), len(moved))
-    best = np.where(hits.any(axis=0), hits.argmax(axis=0) * len(moved) + np.arange(len(moved)), -1)
-    chosen = xp.where(like(best >= 0, now)[:, None], choose(asked, np.maximum(best, 0)), now)
-    where = np.full(rows.shape[0], -1)
-    where[moved] = np.arange(len(moved))
-    kept = like(where < 0, rows)[:, None]
-    return xp.where(kept, rows, choose(chosen, np.maximum(where, 0)))
+    fine = to_numpy(reply.reached & region.contains(asked))
+    back = np.zeros(rows.shape, dtype=bool)
+    back[which[fine], column[fine]] = True
+    return xp.where(like(back, rows), region.start, rows)
 
 
-def capped(archive: Archive, z: Array, halvings: int = 6) -> Asking[Array]:
-    """Stretch a row's changes, then cut the largest ones down to one size, as small as still reaches.
-
-    Where many small changes do as well as a few large ones, they are nearer in L2.
-    """
-    region = archive.region
-    xp = namespace(z)
-    numbers = ~region.discrete & ~xp.isnan(z - region.start)
-    u = xp.where(numbers, (z - region.start) / region.scale, xp.zeros_like(z))
-    stretched = like(np.array([1.0, 1.15, 1.3, 1.5, 1.8, 2.2]), z)[:, None] * u
-    largest = float(xp.max(xp.abs(u))) * like(np.array([1.0, 1.15, 1.3, 1.5, 1.8, 2.2]), z)
-
-    def cut(share: Array) -> Array:
-        size = (largest * share)[:, None]
-        rows = region.start + xp.clip(stretched, -size, size) * region.scale
-        return region.snap(xp.where(numbers, rows, z))
-
-    low = xp.zeros_like(largest)
-    high = xp.ones_like(largest)
-    for halving in range(halvings + 1):
-        middle = high if halving == 0 else 0.5 * (low + high)
-        reply = yield cut(middle)
-        if halving:
-            high = xp.where(reply.reached, middle, high)
-            low = xp.where(reply.reached, low, middle)
-    rows = cut(high)
-    return rows[region.contains(rows)]
-
-
-def recombined(region: Region, rows: Array, count: int, rng: np.random.Generator) -> Array:
-    """Return mixtures of good rows: each cell from one of two parents."""
+def _partial_limits(region: Region, rows: Array, sections: int) -> Asking[Array]:
+    """Return the rows with every number as near to the start as it could go alone."""
     xp = namespace(rows)
-    first, second = rng.integers(0, rows.shape[0], size=(2, count))
-    mask = like(rng.random((count, rows.shape[1])) < 0.5, rows)
-    pulled, fine = region.pull_in(xp.where(mask, choose(rows, first), choose(rows, second)))
-    return pulled[fine]
+    moved = (rows != region.start) & ~xp.isnan(rows - region.start) & region.free & ~region.discrete
+    which, column = np.nonzero(to_numpy(moved))
+    if not len(which):
+        return rows
+    found, start = to_numpy(rows).copy(), to_numpy(region.start)[column]
+    way = found[which, column] - start
+    low, width, count = np.zeros(len(which)), 1.0, len(_BETWEEN)
+    tries = np.repeat(np.arange(len(which)), count)
+    picked = like(np.arange(rows.shape[1]) == column[tries, None], rows)
+    own = choose(rows, which[tries])
+    for _ in range(sections):
+        shares = (low[:, None] + width * _BETWEEN).ravel()
+        values = start[tries] + shares * way[tries]
+        asked = region.snap(xp.where(picked, like(values[:, None], rows), own))
+        reply = yield asked
+        hits = to_numpy(reply.reached & region.contains(asked)).reshape(-1, count)
+        first = np.where(hits.any(axis=1), hits.argmax(axis=1), count)
+        hit = np.flatnonzero(first < count)
+        found[which[hit], column[hit]] = to_numpy(asked)[hit * count + first[hit], column[hit]]
+        width /= 1 + count
+        low += width * first
+    return like(found, rows)
 
 
-def scattered_around(
-    region: Region, rows: Array, count: int, width: float, rng: np.random.Generator
-) -> Array:
-    """Return rows drawn around good ones, their changes stretched by random factors (paper, future work)."""
-    xp = namespace(rows)
-    parents = choose(rows, rng.integers(0, rows.shape[0], size=count))
-    factors = like(np.exp(rng.normal(0.0, width, size=(count, rows.shape[1]))), rows)
-    stretched = region.start + (parents - region.start) * factors
-    pulled, fine = region.pull_in(xp.where(region.free & ~region.discrete, stretched, parents))
-    return pulled[fine]
+def _as_far_as_possible(
+    region: Region, rows: Array, limits: Array, orders: NDArray[np.int64]
+) -> Asking[Array]:
+    """Bring the cells of each row to their limits, in an order; those that cannot go with the rest stay."""
+    now, aim = to_numpy(rows).copy(), to_numpy(limits)
+    differs = (now != aim) & ~(np.isnan(now) & np.isnan(aim))
+    waiting = [order[moves[order]] for order, moves in zip(orders, differs, strict=True)]
+    while tries := [(i, size) for i, cells in enumerate(waiting) for size in _sizes(len(cells))]:
+        asked = now[[i for i, _ in tries]]
+        for row, (i, size) in zip(asked, tries, strict=True):
+            cells = waiting[i][:size]
+            row[cells] = aim[i, cells]
+        legal = region.snap(like(asked, rows))
+        reply = yield legal
+        fine, asked = to_numpy(reply.reached & region.contains(legal)), to_numpy(legal)
+        gone = [1] * len(waiting)
+        for number in np.flatnonzero(fine).tolist():
+            i, size = tries[number]
+            now[i], gone[i] = asked[number], size
+        waiting = [cells[size:] for cells, size in zip(waiting, gone, strict=True)]
+    return like(now, rows)
+
+
+def _sizes(count: int) -> list[int]:
+    return [*(size for size in _AT_ONCE if size < count), count] if count else []
 
 
 def neighbours(region: Region, z: Array) -> Array:

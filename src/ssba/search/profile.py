@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array, like, marked, namespace, to_numpy
+from ssba.run.arrays import Array, like, marked, to_numpy
 from ssba.search.archive import Archive
 from ssba.search.starts import levels_of
 
@@ -131,28 +131,3 @@ def _values(archive: Archive, z: Vector, j: int) -> Vector:
     shares = np.linspace(0, 1, _POINTS + 1)[1:] ** 1.5
     between = np.concatenate([home - shares * (home - low), home + shares * (high - home)])
     return np.unique(np.concatenate([between, [start, z[j]]]))
-
-
-def shave(archive: Archive, z: Array, halvings: int = 5) -> Asking[None]:
-    """Take every column back as far as the score does not fall, all of them at once, then all together."""
-    region = archive.region
-    xp = namespace(z)
-    moved = marked(region.free & ~region.discrete & (z != region.start) & ~xp.isnan(z - region.start))
-    if not moved:
-        return
-    units = like(np.eye(z.shape[0])[moved], z)
-    low = xp.zeros_like(units[:, 0])
-    width, floor = 1.0, None
-    for _ in range(halvings):
-        width /= 2
-        left = (low + width)[:, None] * units + (1 - units)
-        asked = region.snap(region.start + left * (z - region.start))
-        reply = yield asked if floor is not None else xp.concat([asked, z[None, :]])
-        if reply.margin is None:
-            return
-        if floor is None:
-            floor = float(reply.margin[-1])
-        loses = (reply.margin[: len(moved)] < floor) | ~region.contains(asked)
-        low = low + width * xp.astype(loses, low.dtype)
-    left = (low + width) @ units + (1 - xp.sum(units, axis=0))
-    yield region.snap((region.start + left * (z - region.start))[None, :])

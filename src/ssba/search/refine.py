@@ -11,15 +11,23 @@ from ssba.search.archive import Archive
 from ssba.search.descend import QUICK_LOOK, ROUGHLY, TIGHT, Descent, Pace, descend, standing
 from ssba.search.normals import movable, unit_rows
 from ssba.search.rays import race, rays_to
-from ssba.search.rough import STARTS, mix, rough_search
+from ssba.search.rough import STARTS, rough_search
 from ssba.search.starts import Ends, find_ends
 from ssba.search.stored import RUNNERS, Stored, stored_ends
+from ssba.search.swaps import swap_search
 from ssba.search.together import together
 
 # Up to this many columns, rows are drawn all around the query; how many, and how often again.
 _FEW_COLUMNS, _AROUND, _TRIES = 8, 96, 3
 # Sets of levels to try with other numbers, and how far the numbers are stretched.
 _LEVEL_SETS, _STRETCH = 48, 2.0
+# To tell a step: by how much a column with at least such a share of the squares goes back, by how much at
+# most the others go on, and how much more than enough that shall be.
+_LESS, _LARGE, _MORE, _SURPLUS = 0.02, 0.05, 0.1, 0.005
+# What a smooth boundary's last rounds may have left to gain.
+_LITTLE = 0.004
+# Rows that swap cells at the end, where there are levels or whole numbers.
+_PARENTS = 16
 # How many of the largest changes might do alone.
 _FEW = (1, 2, 3, 5, 8, 13, 21, 34, 55)
 
@@ -39,7 +47,7 @@ class Effort:
 
 
 # Stored points tell where the boundary is near, so that one way down will do.
-FROM_STORED = Effort(starts=2, runners=RUNNERS)
+FROM_STORED = Effort(starts=1, gain=3e-3, runners=RUNNERS)
 
 
 def nearest_search(
@@ -90,13 +98,13 @@ def _improve(
     # By labels even a step may look like a slope, so that they are always asked whether it is one.
     doubtful = start_margin is None or not best.optimal
     slack = TIGHT if start_margin is None else ROUGHLY
-    if best.flat or (doubtful and (yield from _is_rough(archive, best, slack))):
+    if best.flat or (doubtful and (yield from _has_steps(archive, best, slack))):
         crossings = yield from race(rays, STARTS, 0.02, margins)
         yield from rough_search(archive, crossings.rows, start_margin, rng)
     if marked(region.free & (region.discrete | region.grid.stepped)):
         yield from columns.pull_back(archive, archive.nearest(2), rng)
         yield from _other_levels(archive, ends.rows, start_margin, effort)
-        yield from mix(archive, rng)
+        yield from swap_search(archive, archive.nearest(_PARENTS), ends.rows, rng, rounds=1)
     yield from _tidy(archive)
     yield from _polish(archive)
 
@@ -187,41 +195,81 @@ def _other_levels(archive: Archive, ends: Array, start_margin: float | None, eff
             return
 
 
-def _is_rough(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
-    """Tell whether any column can go back, half or all of the way: on a smooth boundary none can.
+def _has_steps(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
+    """Tell whether the boundary has steps.
 
-    There, taking back a column that makes up a share s of the distance loses half of s**2 of it or more;
-    only columns for which that is well beyond the `slack` left in the distance are asked about.
+    A way down a smooth boundary that ended a little early leaves columns that can go back, but not for much,
+    and hardly twice in a row.
+    """
+    if not (yield from _is_rough(archive, best, slack)):
+        return False
+    nearer = standing(archive, archive.nearest(1)[0, :])
+    if not (1 - _LITTLE) * best.distance < nearer.distance < best.distance:
+        return True
+    return (yield from _is_rough(archive, nearer, slack))
+
+
+def _is_rough(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
+    """Tell whether the boundary has steps, by what a smooth one would not do at its nearest row.
+
+    There, taking back columns that make up a share s of the distance loses half of s**2 of it or more: one
+    column, half or all of the way, or all small ones together. Only what would lose well beyond the
+    `slack` left in the distance is asked about. And a column can go back a little if the others go on.
     """
     region = archive.region
     xp = namespace(best.row)
     parts = archive.metric.parts(best.row[None, :], region.x)[0, :]
-    large = marked(region.free & (parts > (4 * slack) ** 0.5 * best.distance))
-    units = unit_rows(large, best.row) > 0
+    least = (4 * slack) ** 0.5 * best.distance
+    units = unit_rows(marked(region.free & (parts > least)), best.row) > 0
     half = xp.where(region.discrete, region.start, 0.5 * (best.row + region.start))
-    rows = region.snap(xp.concat([xp.where(units, back, best.row) for back in (region.start, half)]))
-    rows = rows[region.contains(rows)]
-    if not rows.shape[0]:
+    few = _largest_only(archive, best.row)
+    gone = xp.where(few == best.row, xp.zeros_like(few), parts)
+    few = few[xp.sqrt(xp.sum(gone * gone, axis=1)) > least]
+    back = region.snap(xp.concat([*(xp.where(units, to, best.row) for to in (region.start, half)), few]))
+    back, traded = back[region.contains(back)], _traded(archive, best.row)
+    if not back.shape[0] + traded.shape[0]:
         return False
-    reply = yield rows
-    return bool(xp.any(reply.reached))
+    reply = yield xp.concat([back, traded])
+    hits = to_numpy(reply.reached)
+    can_go_back, can_trade = hits[: back.shape[0]].any(), hits[back.shape[0] :].any()
+    return bool(can_go_back or (traded.shape[0] > 1 and not can_trade))
+
+
+def _traded(archive: Archive, row: Array) -> Array:
+    """Return a row with one large change a little smaller and all others more than make up for it.
+
+    No rows where the others would have to go far, or cannot because of a bound or a grid.
+    """
+    region = archive.region
+    xp = namespace(row)
+    change = row - region.start
+    moves = region.free & ~region.discrete & ~region.grid.stepped & ~xp.isnan(change)
+    parts = to_numpy(archive.metric.parts(row[None, :], region.start)[0, :])
+    shares = np.where(to_numpy(moves), parts**2 / max(float((parts**2).sum()), 1e-300), 0.0)
+    more = (_LESS * shares + _SURPLUS) / np.maximum(1 - shares, 1e-9)
+    chosen = np.flatnonzero((shares > _LARGE) & (more < _MORE)).tolist()
+    factors = xp.where(unit_rows(chosen, row) > 0, 1 - _LESS, 1 + like(more[chosen], row)[:, None])
+    rows = xp.where(moves, region.start + factors * change, row)
+    inside = xp.all(~moves | ((rows >= region.lower) & (rows <= region.upper)), axis=1)
+    rows = region.snap(rows[inside])
+    return rows[region.contains(rows)]
+
+
+def _largest_only(archive: Archive, row: Array) -> Array:
+    """Return a row with its few largest changes only, for several numbers of them."""
+    region = archive.region
+    parts = to_numpy(archive.metric.parts(row[None, :], region.start)[0, :])
+    rank = np.argsort(np.argsort(-parts, kind="stable"), kind="stable")
+    kept = np.array([size for size in _FEW if size < (parts > 0).sum()], dtype=np.int64)
+    return namespace(row).where(like(rank[None, :] < kept[:, None], row), row, region.start)
 
 
 def _tidy(archive: Archive) -> Asking[None]:
     """Ask whether the few largest changes of the best row do without the small ones."""
-    region = archive.region
-    best = archive.nearest(1)[0, :]
-    xp = namespace(best)
-    parts = to_numpy(archive.metric.parts(best[None, :], region.start)[0, :])
-    count = int((parts > 0).sum())
-    kept = [size for size in _FEW if size < count]
-    if kept:
-        rank = np.argsort(np.argsort(-parts, kind="stable"), kind="stable")
-        keeps = like(rank[None, :] < np.array(kept)[:, None], best)
-        rows = xp.where(keeps, best, region.start)
-        rows = rows[region.contains(rows)]
-        if rows.shape[0]:
-            yield rows
+    rows = _largest_only(archive, archive.nearest(1)[0, :])
+    rows = rows[archive.region.contains(rows)]
+    if rows.shape[0]:
+        yield rows
 
 
 def _polish(archive: Archive) -> Asking[None]:

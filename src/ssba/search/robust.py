@@ -34,7 +34,7 @@ class Ball:
     @property
     def text(self) -> str:
         """The margin as it is written in a call."""
-        return f"ball({self.radius:g})"
+        return f"ball({_digits(self.radius)})"
 
 
 @final
@@ -50,10 +50,16 @@ class ScoreMargin:
     @property
     def text(self) -> str:
         """The margin as it is written in a call."""
-        return f"score_margin({self.amount:g})"
+        return f"score_margin({_digits(self.amount)})"
 
 
 Margin = Ball | ScoreMargin
+
+
+def _digits(number: float) -> str:
+    """Write a number in few digits where they say it exactly."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
 
 
 def ball(radius: float) -> Ball:

@@ -1,4 +1,4 @@
-"""The search where the boundary has steps, as those of trees: broad normals, columns, exchanges, mixtures."""
+"""The search where the boundary has steps, as those of trees: broad normals, columns, exchanges."""
 
 import numpy as np
 
@@ -7,16 +7,17 @@ from ssba.run.arrays import Array, namespace
 from ssba.search import columns
 from ssba.search.archive import Archive
 from ssba.search.descend import broad_step
-from ssba.search.profile import profile_search, shave
-from ssba.search.rays import race, rays_to
+from ssba.search.profile import profile_search
+from ssba.search.swaps import swap_search
 from ssba.search.together import together
 
 STARTS = 6
+# With scores, so many of the starts go down twice: labels and scores see different ways.
+_TWICE = 4
 # Normals are looked for over ever smaller shares of the distance: first where the steps lead on the whole.
 _WIDTHS = (0.3, 0.2, 0.1)
-_ROUNDS = 4
-_GOOD = 6
-_EXCHANGED = 2
+# How finely the columns of the best row are taken back at the end.
+_SECTIONS = 4
 
 
 def rough_search(
@@ -25,35 +26,20 @@ def rough_search(
     start_margin: float | None,
     rng: np.random.Generator,
 ) -> Asking[None]:
-    """Bring some rows on a stepped boundary nearer, side by side, then exchange or mix the best of them."""
+    """Bring some rows on a stepped boundary nearer, side by side, then exchange columns between them."""
+    xp, donors = namespace(rows), rows
+    margins: list[float | None] = [None] * rows.shape[0]
+    if start_margin is not None:
+        first = rows[:_TWICE, :]
+        rows = xp.concat([first, first])
+        margins = [*[None] * first.shape[0], *[start_margin] * first.shape[0]]
     for width in _WIDTHS:
-        steps = [broad_step(archive, row, width, start_margin) for row in rows]
-        rows = namespace(rows).stack((yield from together(steps)))
+        ways = zip(rows, margins, strict=True)
+        rows = xp.stack((yield from together([broad_step(archive, row, width, way) for row, way in ways])))
+    donors = xp.concat([donors, rows])
     rows = yield from columns.pull_back(archive, rows, rng)
-    if start_margin is None:
-        for _ in range(_ROUNDS):
-            yield from mix(archive, rng)
-        return
-    for row in columns.nearest_of(archive, rows, _EXCHANGED):
-        yield from shave(archive, row)
-        yield from profile_search(archive, row, rng)
-    yield from shave(archive, archive.nearest(1)[0, :])
-    yield from columns.pull_back(archive, archive.nearest(1), rng)
-
-
-def mix(archive: Archive, rng: np.random.Generator) -> Asking[None]:
-    """Cap, recombine and scatter the best rows; take the columns of the best offspring back."""
-    region, metric = archive.region, archive.metric
-    good = archive.nearest(_GOOD)
-    cut = yield from together([columns.capped(archive, row) for row in good[:2, :]])
-    mixed = columns.recombined(region, good, 16, rng)
-    drawn = columns.scattered_around(region, good[:4, :], 16, 0.5, rng)
-    rows = namespace(good).concat([*cut, mixed, drawn])
-    rows = rows[metric.distance(rows, region.x) < 1.5 * archive.best_distance]
-    if not rows.shape[0]:
-        return
-    reply = yield rows
-    hits = rows[reply.reached & region.contains(rows)]
-    if hits.shape[0]:
-        crossings = yield from race(rays_to(region, metric, hits), 2, 0.02)
-        yield from columns.pull_back(archive, crossings.rows, rng)
+    if start_margin is not None:
+        yield from profile_search(archive, columns.nearest_of(archive, rows, 1)[0, :], rng)
+        rows = xp.concat([rows, archive.nearest(1)])
+    yield from swap_search(archive, rows, donors, rng)
+    yield from columns.pull_back(archive, archive.nearest(1), rng, sections=_SECTIONS)

@@ -27,7 +27,7 @@ _RIDGE = 1e-6
 # How far beyond the plane's foot to ask whether the target is reached.
 _BEYOND = np.array([1.03, 1.15, 1.5])
 # The nearest stored points are ends, too: how many in all, and how many ends run in the first race.
-_ENDS, RUNNERS = 15, 4
+_ENDS, RUNNERS = 15, 2
 
 
 @dataclass(frozen=True)
