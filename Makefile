@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 DEV := $(VENV)/.stamp-dev
 DEMO := $(VENV)/.stamp-demo
 
-CHECKED := src tests benchmarks
+CHECKED := src tests benchmarks examples
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lint format bench bench-index bench-peers clean

@@ -70,7 +70,9 @@ def test_licence_and_attribution_ship_with_the_install() -> None:
     assert {"LICENSE", "ATTRIBUTION.md"} <= shipped
 
 
-@pytest.mark.parametrize("name", ["py.typed", "datasets/heart.csv", "datasets/ATTRIBUTION.md"])
+@pytest.mark.parametrize(
+    "name", ["py.typed", "datasets/heart.csv", "datasets/ATTRIBUTION.md", "answer/report.css"]
+)
 def test_package_data_lies_in_the_package(name: str) -> None:
     assert PACKAGE.joinpath(name).is_file()
 

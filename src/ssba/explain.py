@@ -4,11 +4,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path as FilePath
 from typing import Any, Literal, get_args
 
+from ssba.advising.advisor import QueryAdvisor, attached
+from ssba.advising.certifying import check_certificate
+from ssba.advising.context import Context
+from ssba.advising.reporting import parts_of, population
+from ssba.advising.ways import walk
+from ssba.answer.certificate import Certificate, CertificateCheck
+from ssba.answer.charts_tracks import Surroundings
+from ssba.answer.report import ReportParts, write_report
 from ssba.answer.result import Explanation, Explanations
+from ssba.answer.ways import Way
 from ssba.answering import Case, Request, answer_queries, limits_from_now
-from ssba.arguments import number, one_of, whole
+from ssba.arguments import mapping, number, one_of, whole
 from ssba.engine import Engine, Wishes, build_engine
 from ssba.errors import ArgumentError, SsbaWarning
 from ssba.index.boundary_set import BoundarySet
@@ -308,6 +318,81 @@ class Explainer:
         """
         return read_set(self._engine, source, path)
 
+    def path(self, x: Any, y: Any, points: int = 101) -> Way:
+        """Return what the model says on the straight way between two rows, and where its decision turns.
+
+        Parameters
+        ----------
+        x, y
+            The rows at both ends: a dict, a Series, a one-row frame or a 1-D array each.
+        points : int
+            How many rows on the way to ask about. Two turns between neighbours may be missed.
+        """
+        space = self._engine.space
+        return walk(self._engine, space.encode_row(x), space.encode_row(y), points)
+
+    def write_report(
+        self,
+        file: str | PathLike[str],
+        results: Explanation | Explanations,
+        *,
+        meanings: Mapping[str, str] | None = None,
+        title: str = "",
+        pictures: Mapping[str, bytes] | None = None,
+    ) -> FilePath:
+        """Write a self-contained HTML page about one result, or about many, and return its path.
+
+        For one result the plan, the ranges and the levers are asked for, or what to relax where no answer was
+        found; each value is shown against the background data.
+
+        Parameters
+        ----------
+        file : str or path
+            Where to write; an existing file is replaced.
+        results : Explanation or Explanations
+            What `explain` or `explain_many` returned.
+        meanings : mapping, optional
+            What columns mean, for a person: ``{"chol": "serum cholesterol"}``.
+        title : str
+            The heading of the page.
+        pictures : mapping, optional
+            Further pictures: captions to PNG bytes.
+        """
+        known = {
+            str(name): str(text) for name, text in mapping("meanings", meanings, '{"chol": "..."}').items()
+        }
+        if isinstance(results, Explanation):
+            told = results if results.advisor is not None else self.attach(results)
+            assert isinstance(told.advisor, QueryAdvisor)
+            parts = parts_of(told.advisor.context, told, known)
+        else:
+            parts = ReportParts(surroundings=Surroundings(population(self._engine), meanings=known))
+        return write_report(file, results, replace(parts, pictures=dict(pictures or {})), title)
+
+    def attach(self, explanation: Explanation) -> Explanation:
+        """Return an explanation that was read from a file, so that it can be asked for plans and the like.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            One of this model, as its fingerprint tells.
+        """
+        if not isinstance(explanation, Explanation):
+            raise ArgumentError(
+                f"explanation is {explanation!r:.80}; give what Explanation.from_json returned"
+            )
+        return attached(self._engine, explanation)
+
+    def check_certificate(self, certificate: Certificate) -> CertificateCheck:
+        """Check a certificate: what it shows by itself, and what this explainer's model says to it.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            What `Explanation.certificate` made, maybe read from a file.
+        """
+        return check_certificate(self._engine, certificate)
+
     def _answer(
         self,
         X: Sequence[Matrix],
@@ -324,7 +409,13 @@ class Explainer:
         cases = [Case(x, own, request) for x, own in zip(X, constraints, strict=True)]
         with bar(len(cases), "queries", progress) as shown:
             limits = limits_from_now(budget.rows, budget.seconds)
-            return answer_queries(self._engine, cases, limits, self._checked_set(boundary), shown.update)
+            answers = answer_queries(self._engine, cases, limits, self._checked_set(boundary), shown.update)
+        contexts = [
+            Context(self._engine, x, own, request, budget.rows) for x, own in zip(X, constraints, strict=True)
+        ]
+        return [
+            replace(one, advisor=QueryAdvisor(asked)) for one, asked in zip(answers, contexts, strict=True)
+        ]
 
     def _margin(self, margin: Any) -> Margin | None:
         if margin is None or isinstance(margin, Ball):

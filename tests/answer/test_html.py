@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import ssba
+from ssba.answer import html
 
 NASTY = "<script>alert('x')</script>&\""
 QUERY: dict[str, Any] = {NASTY: NASTY, "chol": 286.0, "ca": None}
@@ -125,3 +126,35 @@ class TestTable:
     def test_without_scores_there_is_no_row_for_them(self) -> None:
         bare = replace(FOUND, score=None, counterfactuals=(replace(ANSWER, score=None),))
         assert "score" not in read(bare).cells
+
+    def test_table_has_a_caption_and_scoped_headings(self) -> None:
+        reader = read(FOUND)
+        assert "The query beside its counterfactual" in reader.cells
+        scopes = [value for name, value in reader.attributes if name == "scope"]
+        # Three columns; a row for each cell, the prediction, the score and the distance.
+        assert scopes == ["col"] * 3 + ["row"] * (len(QUERY) + 3)
+
+    def test_colours_leave_the_text_to_the_theme_of_the_notebook(self) -> None:
+        style = FOUND._repr_html_().partition("</style>")[0]
+        assert "rgba(" in style
+        assert "color:#" not in style
+
+
+class TestOverview:
+    def test_every_result_has_a_line_with_its_sentence(self) -> None:
+        many = ssba.Explanations(tuple(STATUSES))
+        reader = Reader()
+        reader.feed(html.overview(many))
+        assert reader.open == []
+        for one in STATUSES:
+            assert one.status.value in reader.cells
+            assert one.sentence in reader.cells
+        assert (
+            "5 explanations: 1 found, 1 bounded, 1 infeasible, 1 already_there, 1 out_of_budget"
+            in reader.cells
+        )
+
+    def test_a_long_list_is_cut_and_says_so(self) -> None:
+        page = html.overview(ssba.Explanations((FOUND,) * 1102))
+        assert page.count("<tr>") == 101
+        assert "1,002 more are not shown." in page

@@ -183,3 +183,32 @@ def test_map_refuses_points_that_are_not_pairs() -> None:
         replace(FOUND, boundary=np.zeros((4, 3)))
     with pytest.raises(ArgumentError, match=r"population has shape \(4,\)"):
         replace(FOUND, population=np.zeros(4))
+
+
+def test_what_is_left_of_a_bounded_move_is_a_line_to_the_boundary() -> None:
+    ax = decision_map(replace(BOUNDED, toward=(4.5, 5.5)))
+    left = drawn_as(ax, "left to the boundary")
+    assert [list(left.get_xdata()), list(left.get_ydata())] == [[4, 4.5], [5, 5.5]]
+
+
+def test_answers_from_elsewhere_are_marked_and_named_once() -> None:
+    others = {"method A": np.array([[7, 7], [8, 3]]), "method B": np.array([[9, 2]])}
+    ax = decision_map(replace(FOUND, others=others))
+    assert [name for name in legend(ax) if name.startswith("method")] == ["method A", "method B"]
+    assert points_of(ax, "method A") == [[7, 7]]
+    assert [8, 3] in [point for one in ax.collections for point in np.asarray(one.get_offsets()).tolist()]
+
+
+def test_other_queries_are_joined_with_where_they_would_go() -> None:
+    moves = np.array([[[1, 1], [5, 5]], [[2, 3], [4.5, 5.5]]])
+    ax = decision_map(replace(FOUND, moves=moves))
+    drawn = [np.stack([line.get_xdata(), line.get_ydata()], axis=1).tolist() for line in ax.lines]
+    assert drawn == moves.tolist()
+    assert legend(ax).count("distance of other queries") == 1
+
+
+def test_map_refuses_others_and_moves_of_another_shape() -> None:
+    with pytest.raises(ArgumentError, match=r"others\['A'\] has shape \(2,\)"):
+        replace(FOUND, others={"A": np.zeros(2)})
+    with pytest.raises(ArgumentError, match=r"moves has shape \(3, 2\).*\(n, 2, 2\)"):
+        replace(FOUND, moves=np.zeros((3, 2)))

@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 
 import ssba
 from ssba.apps.cli import commands, main
-from ssba.apps.demo import DISEASE, HEALTHY, LEVERS, PICTURE, Study, map_of, train_model
+from ssba.apps.demo import COHORT, PICTURES, REPORT
+from ssba.apps.demo_pictures import map_of
+from ssba.apps.demo_study import DISEASE, HEALTHY, LEVERS, Study, train_model
 
 WIDTH = 80
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -20,12 +22,12 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @dataclass(frozen=True)
 class Run:
-    """What a process printed, and the picture's bytes."""
+    """What a process printed, and the files it wrote."""
 
     out: str
     err: str
     code: int
-    picture: bytes
+    files: dict[str, bytes]
 
 
 def run_without(modules: Sequence[str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -45,10 +47,8 @@ def run_without(modules: Sequence[str], *arguments: str) -> subprocess.Completed
 
 def run_demo(folder: Path, *arguments: str, missing: Sequence[str] = ()) -> Run:
     done = run_without(missing, "demo", "--out", str(folder), *arguments)
-    picture = folder / PICTURE
-    return Run(
-        done.stdout, done.stderr, done.returncode, picture.read_bytes() if picture.exists() else b"none"
-    )
+    files = {one.name: one.read_bytes() for one in folder.iterdir()}
+    return Run(done.stdout, done.stderr, done.returncode, files)
 
 
 @pytest.fixture(scope="module")
@@ -157,8 +157,27 @@ def test_demo_succeeds_and_prints_nothing_to_stderr(run: Run) -> None:
     assert (run.code, run.err) == (0, "")
 
 
-def test_demo_writes_its_picture_into_a_folder_it_makes(run: Run) -> None:
-    assert run.picture.startswith(PNG)
+def test_demo_writes_its_pictures_and_pages_into_a_folder_it_makes(run: Run) -> None:
+    assert set(run.files) == {REPORT, COHORT, *PICTURES}
+    assert all(run.files[name].startswith(PNG) for name in PICTURES)
+    for page in (REPORT, COHORT):
+        assert run.files[page].startswith(b"<!DOCTYPE html>")
+
+
+def test_demo_prints_a_plan_with_ranges_that_ends_at_the_wished_answer(run: Run) -> None:
+    turned = re.split(r"^Patient ", run.out, flags=re.MULTILINE)[1]
+    steps = re.findall(r"^(\d) .*?([\d.]+)%, (.+?) *$", turned, flags=re.MULTILINE)
+    assert [int(number) for number, _, _ in steps] == list(range(1, len(steps) + 1))
+    assert [said for _, _, said in steps] == [DISEASE] * (len(steps) - 1) + [HEALTHY]
+    assert float(steps[-1][1]) >= 50
+    assert re.search(r"As ranges: Rows with .* reach 'no disease'", one_line(turned))
+
+
+def test_demo_says_why_not_and_what_to_relax(run: Run) -> None:
+    bounded = re.split(r"^Patient ", run.out, flags=re.MULTILINE)[2]
+    assert re.search(
+        r"Why not, and what to relax: .* The smallest relaxation that flips: let ", one_line(bounded)
+    )
 
 
 def test_piped_demo_fits_80_columns_and_has_no_colour_codes(run: Run) -> None:
@@ -200,11 +219,11 @@ def test_demo_credits_the_data(run: Run, study: Study) -> None:
     assert study.heart.attribution in one_line(run.out)
 
 
-def test_demo_without_matplotlib_says_in_one_line_that_the_picture_was_skipped(
+def test_demo_without_matplotlib_says_in_one_line_that_the_pictures_were_skipped(
     without_matplotlib: Run,
 ) -> None:
-    assert (without_matplotlib.code, without_matplotlib.picture) == (0, b"none")
-    told = "The picture was skipped: it needs matplotlib, pip install 'ssba[plot]'.\n"
+    assert (without_matplotlib.code, set(without_matplotlib.files)) == (0, {REPORT, COHORT})
+    told = "The pictures were skipped: they need matplotlib, pip install 'ssba[plot]'.\n"
     assert told in without_matplotlib.out
 
 

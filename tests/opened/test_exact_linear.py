@@ -361,3 +361,10 @@ def test_a_model_that_fails_when_it_is_probed_stays_closed() -> None:
     # The encoder has never seen the level 'd' and refuses it.
     made = setting(frame, {"job": ssba.categorical(["a", "b", "c", "d"])})
     assert open_model(model, adapt(model, frame), made.space, made.Z) is None
+
+
+def test_without_free_numbers_a_polytope_is_its_origin_or_empty() -> None:
+    none = np.empty(0)
+    assert nearest_l1(np.empty((1, 0)), np.array([1.0]), none, none).empty
+    assert nearest_l2(np.empty((1, 0)), np.array([1.0]), none, none).empty
+    assert nearest_l1(np.empty((1, 0)), np.array([-1.0]), none, none).point is not None

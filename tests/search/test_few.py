@@ -41,6 +41,11 @@ def test_a_side_without_an_end_is_tried_some_scales_away() -> None:
 
 
 class TestUsefulness:
+    def test_a_column_that_needs_no_distance_is_the_best(self) -> None:
+        told = usefulness(np.array([[0.5, 0.2]]), np.array([0.0, 1.0]), np.ones(2))
+        assert told[0] == 1.0
+        assert np.isfinite(told).all()
+
     def test_it_is_the_square_of_a_planes_weight(self) -> None:
         """Alone a column of weight w reaches the plane w @ u = 1 at a distance of 1 / w."""
         weights = np.array([2.0, 1.0, 0.5])

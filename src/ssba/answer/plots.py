@@ -1,12 +1,14 @@
 """Pictures of answers. They draw what they are given and never call a model; matplotlib loads on use."""
 
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.answer.charts_style import as_written
 from ssba.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ Point = tuple[float, float]
 
 def _no_points() -> NDArray[np.float64]:
     return np.empty((0, 2))
+
+
+def _no_moves() -> NDArray[np.float64]:
+    return np.empty((0, 2, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +84,12 @@ class DecisionMap:
         Whether `answer` has the wished outcome; False for a bounded move.
     boundary, population : arrays of shape (n, 2)
         Points on the model's decision boundary in this plane, and other rows of the data.
+    toward : (x, y), optional
+        For a bounded move: the boundary point that it is nearest to; a dotted line shows what is left.
+    others : dict
+        Answers from elsewhere to compare with, by name: arrays of shape (n, 2).
+    moves : array of shape (n, 2, 2)
+        Other queries, each with its nearest answer or boundary point: lines show how far each of them is.
     title : str
         Above the picture.
     """
@@ -91,6 +103,9 @@ class DecisionMap:
     answer_reaches: bool = True
     boundary: NDArray[Any] = field(default_factory=_no_points)
     population: NDArray[Any] = field(default_factory=_no_points)
+    toward: Point | None = None
+    others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    moves: NDArray[Any] = field(default_factory=_no_moves)
     title: str = ""
 
     def __post_init__(self) -> None:
@@ -100,15 +115,23 @@ class DecisionMap:
                 f"DecisionMap: reached has shape {np.shape(self.reached)}; give one answer for each pair of "
                 f"grid values, y first: {grid}"
             )
-        for name in ("boundary", "population"):
-            shape = np.shape(getattr(self, name))
-            if len(shape) != 2 or shape[1] != 2:
-                raise ArgumentError(f"DecisionMap: {name} has shape {shape}; give one (x, y) a row: (n, 2)")
+        named = {"boundary": self.boundary, "population": self.population}
+        named |= {f"others[{name!r}]": points for name, points in self.others.items()}
+        for name, points in named.items():
+            if np.ndim(points) != 2 or np.shape(points)[1] != 2:
+                raise ArgumentError(
+                    f"DecisionMap: {name} has shape {np.shape(points)}; give one (x, y) a row: (n, 2)"
+                )
+        if np.ndim(self.moves) != 3 or np.shape(self.moves)[1:] != (2, 2):
+            raise ArgumentError(
+                f"DecisionMap: moves has shape {np.shape(self.moves)}; give two (x, y) a row: (n, 2, 2)"
+            )
 
 
 # Okabe and Ito's palette, which people with any kind of colour vision can tell apart; markers differ as well.
 _SIDES = ("#f7dcc9", "#d3e5f2")
 _NOW, _WISHED, _SHORT, _INK, _FAINT = "#b84a00", "#0072b2", "#e69f00", "#222222", "#777777"
+_OTHERS = (("#8a5a9e", "^"), ("#007a5a", "s"), ("#c2185b", "P"), ("#555555", "X"))
 
 
 def decision_map(drawn: DecisionMap, ax: "Axes | None" = None) -> "Axes":
@@ -136,9 +159,11 @@ def decision_map(drawn: DecisionMap, ax: "Axes | None" = None) -> "Axes":
     _draw_sides(drawn, ax)
     _draw_points(drawn, ax)
     _draw_allowed(drawn, ax)
+    _draw_moves(drawn, ax)
     _draw_move(drawn, ax)
+    _draw_others(drawn, ax)
     _label(drawn, ax)
-    return ax
+    return as_written(ax)
 
 
 def _new_axes() -> "Axes":
@@ -208,7 +233,26 @@ def _shown(axis: Axis) -> Point:
     return low, high
 
 
+def _draw_moves(drawn: DecisionMap, ax: "Axes") -> None:
+    for number, move in enumerate(np.asarray(drawn.moves, dtype=float)):
+        x, y = move.T
+        label = "distance of other queries" if number == 0 else "_"
+        ax.plot(
+            x, y, color=_INK, linewidth=0.8, marker="o", markevery=[0], markersize=3, label=label, zorder=2
+        )
+
+
+def _draw_others(drawn: DecisionMap, ax: "Axes") -> None:
+    for number, (name, points) in enumerate(drawn.others.items()):
+        colour, marker = _OTHERS[number % len(_OTHERS)]
+        for place, point in enumerate(np.asarray(points, dtype=float).tolist()):
+            _mark(ax, (point[0], point[1]), marker, 90, colour, name if place == 0 else "_")
+
+
 def _draw_move(drawn: DecisionMap, ax: "Axes") -> None:
+    if drawn.toward is not None and drawn.answer is not None:
+        x, y = zip(drawn.answer, drawn.toward, strict=True)
+        ax.plot(x, y, color=_INK, linestyle=":", linewidth=1.8, label="left to the boundary", zorder=3)
     # A bounded move may be to stay.
     if drawn.answer is not None and drawn.answer != drawn.query:
         ax.annotate(

@@ -2,12 +2,23 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, overload
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ssba.answer import html, tables, text
+from ssba.answer.advice import Advisor
 from ssba.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ssba.answer.certificate import Certificate
+    from ssba.answer.cohort import Cohort
+    from ssba.answer.levers import Menu
+    from ssba.answer.plans import Plan
+    from ssba.answer.ranges import Ranges
+    from ssba.answer.trials import Trial
+    from ssba.answer.whynot import WhyNot
 
 SCHEMA_VERSION = 1
 """Version of the JSON form; `explanation.schema.json` beside this file describes it."""
@@ -117,6 +128,9 @@ class Explanation:
         What speaks for there being no nearer answer.
     rows_used, seconds, seed, versions, model_fingerprint
         How it was found, for whoever wants to repeat it.
+    advisor : Advisor or None
+        Who answers further questions, such as `plan`; None once an explanation was written and read again,
+        until `Explainer.attach` gives it one.
     """
 
     status: Status
@@ -137,6 +151,7 @@ class Explanation:
     units: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     model_fingerprint: str = ""
+    advisor: Advisor | None = field(default=None, repr=False, compare=False)
 
     @property
     def best(self) -> Counterfactual | None:
@@ -162,7 +177,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
-        told = {**asdict(self), "status": self.status.value, "sentence": self.sentence}
+        told = {**asdict(replace(self, advisor=None)), "status": self.status.value, "sentence": self.sentence}
+        del told["advisor"]
         return {"schema": SCHEMA_VERSION, **{name: _listed(value) for name, value in told.items()}}
 
     def to_json(self, indent: int | None = None) -> str:
@@ -182,6 +198,79 @@ class Explanation:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             what = f"{type(error).__name__}: {error}"
             raise ArgumentError(f"this is no explanation in the JSON form of to_json ({what})") from None
+
+    def plan(
+        self,
+        answer: int = 0,
+        *,
+        effort: Mapping[str, float] | None = None,
+        max_step: Mapping[str, float] | None = None,
+    ) -> "Plan":
+        """Return ordered, feasible steps from the query to an answer, or to the bounded move.
+
+        Parameters
+        ----------
+        answer : int
+            Which of the counterfactuals, counted from 0.
+        effort : mapping, optional
+            What a change of a column takes: ``{"chol": 2.0}`` counts twice, so that it comes later.
+        max_step : mapping, optional
+            How much a column may change at once: ``{"chol": 20}`` makes several visits of a long change.
+        """
+        return self._advised.plan(self, answer, effort, max_step)
+
+    def ranges(self, answer: int = 0, *, samples: int = 1000) -> "Ranges":
+        """Return the widest intervals around an answer that still reach the target and meet the constraints.
+
+        Parameters
+        ----------
+        answer : int
+            Which of the counterfactuals, counted from 0.
+        samples : int
+            How many rows drawn from the intervals are asked about at last.
+        """
+        return self._advised.ranges(self, answer, samples)
+
+    def why_not(self) -> "WhyNot":
+        """Say, where no answer was found, which constraints are in the way and what to relax."""
+        return self._advised.why_not(self)
+
+    def levers(self, most_columns: int = 3) -> "Menu":
+        """Return which columns, alone, in pairs or in threes, can flip the decision, and which cannot.
+
+        Parameters
+        ----------
+        most_columns : int
+            How many columns may change together at most, 1 to 3.
+        """
+        return self._advised.levers(self, most_columns)
+
+    def try_values(self, values: Mapping[str, Any]) -> "Trial":
+        """Ask the model about the query with some values changed, and say what still lacks.
+
+        Parameters
+        ----------
+        values : mapping
+            The columns to change: ``{"chol": 220}``.
+        """
+        return self._advised.try_values(self, values)
+
+    def certificate(self) -> "Certificate":
+        """Return this result as a document of its own, which can be checked against the model later."""
+        return self._advised.certificate(self)
+
+    @property
+    def _advised(self) -> Advisor:
+        if self.advisor is None:
+            raise ArgumentError(
+                "this explanation has no model to ask, since it was read from a file or copied; "
+                "explainer.attach(explanation) gives it one"
+            )
+        return self.advisor
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the advisor, and with it the model, out of pickles and copies."""
+        return {**self.__dict__, "advisor": None}
 
     def __repr__(self) -> str:
         return text.report(self)
@@ -210,12 +299,32 @@ class Explanations(Sequence[Explanation]):
     def __iter__(self) -> Iterator[Explanation]:
         return iter(self.items)
 
+    def cohort(self, by: Any = None) -> "Cohort":
+        """Return what all answers together say: shares, distances, which columns change, and for whom.
+
+        Parameters
+        ----------
+        by : str or sequence, optional
+            A column of the queries, or a label for each of them, to compare groups by: is recourse harder
+            for some?
+        """
+        from ssba.answer.cohort import cohort_of
+
+        return cohort_of(self.items, by)
+
+    def to_parquet(self, file: str | PathLike[str], only_changes: bool = False) -> None:
+        """Write what `to_frame` gives to a Parquet file (extra ``arrow``)."""
+        tables.write_parquet(lambda: self.to_frame(only_changes, backend="pyarrow"), file)
+
     def to_frame(self, only_changes: bool = True, backend: str | None = None) -> Any:
         """Return all queries and answers as one frame; column ``query`` numbers the queries."""
         return tables.to_frame(tables.explanations_rows(self.items, only_changes), backend)
 
     def __repr__(self) -> str:
         return text.overview(self.items)
+
+    def _repr_html_(self) -> str:
+        return html.overview(self)
 
 
 def _plain(value: Any) -> Any:
@@ -236,7 +345,8 @@ def _from_dict(raw: Mapping[str, Any]) -> Explanation:
         raise ArgumentError(
             f"this JSON has schema version {raw.get('schema')!r}; this version of ssba reads {SCHEMA_VERSION}"
         )
-    known = {name: raw[name] for name in Explanation.__dataclass_fields__ if name in raw}
+    fields = Explanation.__dataclass_fields__.keys() - {"advisor"}
+    known = {name: raw[name] for name in fields if name in raw}
     known["status"] = Status(raw["status"])
     known["constraints"], known["clash"] = tuple(raw["constraints"]), tuple(raw["clash"])
     known["wishes"] = tuple(raw.get("wishes", ()))

@@ -1,7 +1,8 @@
 """Results as frames of whatever library is at hand."""
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from ssba.errors import ArgumentError
@@ -58,6 +59,15 @@ def _row(
 def _own_name(name: str, taken: Mapping[str, Any]) -> str:
     """Return our name for a column, marked where the user has a column of that name."""
     return f"ssba_{name}" if name in taken else name
+
+
+def write_parquet(table: Callable[[], Any], file: str | PathLike[str]) -> None:
+    """Write an Arrow table, which is made once pyarrow is known to be there, to a Parquet file."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ArgumentError("to_parquet() needs pyarrow: pip install 'ssba[arrow]'")
+    import pyarrow.parquet as pq
+
+    pq.write_table(table(), fspath(file))
 
 
 def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any:

@@ -40,6 +40,7 @@ def commands() -> "typer.Typer":
     import typer
 
     from ssba.apps.boundary import boundary_commands
+    from ssba.apps.certificate import check_certificate
     from ssba.apps.demo import demo
 
     app = typer.Typer(
@@ -70,6 +71,7 @@ def commands() -> "typer.Typer":
         pass
 
     app.command()(demo)
+    app.command()(check_certificate)
     app.add_typer(boundary_commands(), name="boundary")
     return app
 

@@ -1,116 +1,35 @@
 """`ssba demo`: a model of heart disease, and what would have to change for it to answer otherwise."""
 
-import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 import ssba
-from ssba.answer.plots import Axis, DecisionMap, Point, decision_map
 from ssba.answer.text import show
+from ssba.apps.demo_pictures import draw_changes, draw_map, draw_plan
+from ssba.apps.demo_study import DISEASE, HEALTHY, LEVERS, PAIN_RULE, PLANE, Study, train_model
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.axes import Axes
 
-DISEASE, HEALTHY = "disease", "no disease"
-PICTURE = "ssba-demo.png"
-
-
-@dataclass(frozen=True)
-class Lever:
-    """A number that treatment or training may move: one way only, by at most a share of today's value."""
-
-    column: str
-    way: Literal["up", "down"]
-    percent: float
-
-    @property
-    def rule(self) -> str:
-        """The constraints in words."""
-        return f"only {self.way}" if self.percent >= 100 else f"only {self.way}, at most {self.percent:g}%"
-
-    @property
-    def constraints(self) -> tuple[ssba.Constraint, ...]:
-        """The constraints as the library takes them."""
-        one_way = ssba.increase if self.way == "up" else ssba.decrease
-        return one_way(self.column), ssba.within(self.column, percent=self.percent)
-
-    def allowed(self, now: float) -> Point:
-        """The interval in which the constraints leave a value that is `now`."""
-        most = now * self.percent / 100
-        return (now, now + most) if self.way == "up" else (now - most, now)
-
-
-LEVERS = {
-    "trestbps": Lever("trestbps", "down", 20),
-    "chol": Lever("chol", "down", 20),
-    "thalach": Lever("thalach", "up", 10),
-    "oldpeak": Lever("oldpeak", "down", 100),
-}
-PAIN = ssba.transition("exang", {"yes": ["no"]})
-PAIN_RULE = "only from yes to no"
-
-PLANE = ("thalach", "oldpeak")
-"""The two columns of the picture: across and upward."""
-
-
-@dataclass(frozen=True)
-class Study:
-    """The heart data split in two, a model trained on one part, and an explainer around the model."""
-
-    heart: ssba.datasets.Heart
-    train: "pd.DataFrame"
-    held_out: "pd.DataFrame"
-    truth: "pd.Series[str]"
-    model: Any
-    explainer: ssba.Explainer
-    seed: int
-
-    @cached_property
-    def predicted(self) -> NDArray[Any]:
-        """What the model says about the held-out patients."""
-        return np.asarray(self.model.predict(self.held_out))
-
-    @property
-    def at_risk(self) -> "pd.DataFrame":
-        """The held-out patients whom the model takes for ill."""
-        rows: pd.DataFrame = self.held_out[self.predicted == DISEASE]
-        return rows
-
-    def fixed_but(self, *levers: str) -> list[ssba.Constraint]:
-        """Hold every column but some."""
-        return [ssba.fixed(column) for column in self.heart.columns if column not in levers]
-
-    @property
-    def rules(self) -> list[ssba.Constraint]:
-        """What every answer must respect: facts and findings are held, the rest moves one way."""
-        moving = [constraint for lever in LEVERS.values() for constraint in lever.constraints]
-        return [*self.fixed_but("exang", *LEVERS), *moving, PAIN]
-
-    @property
-    def picture_rules(self) -> list[ssba.Constraint]:
-        """The rules, with all but the two columns of the picture held."""
-        moving = [constraint for name in PLANE for constraint in LEVERS[name].constraints]
-        return [*self.fixed_but(*PLANE), *moving]
-
+REPORT, COHORT = "report.html", "patients.html"
+PICTURES = ("decision.png", "changes.png", "plan.png")
 
 Answers = Mapping[int, ssba.Explanation]
 
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for the picture; made where there is none.", file_okay=False)
-    ] = Path("."),
+        Path,
+        typer.Option(help="Folder for the reports and pictures; made where there is none.", file_okay=False),
+    ] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split, the model and the search.")] = 0,
     patient: Annotated[
         int | None, typer.Option(help="A held-out patient, by row of the data; one is chosen by default.")
@@ -127,56 +46,20 @@ def demo(
     answers = explain_all(study, study.at_risk.index, study.rules)
     print_overview(console, answers)
     patient = choose_patient(study, answers) if patient is None else patient
-    print_answer(console, study, patient)
-    if misses := [one for one, answer in answers.items() if answer.status == "bounded" and one != patient]:
+    answer = print_answer(console, study, patient)
+    if misses := [one for one, other in answers.items() if other.status == "bounded" and one != patient]:
         print_answer(console, study, nearest_miss(study, {one: answers[one] for one in misses}))
-    draw_picture(console, study, patient, out)
+    pictures = draw_pictures(console, study, patient, answer, out)
+    write_reports(
+        console,
+        study,
+        answer,
+        answers,
+        {"title": describe_patient(study, patient), "pictures": pictures},
+        out,
+    )
     console.print("This explains the model. It is not causal, and it is not medical advice.\n", style="bold")
     console.print(f"Data: {study.heart.attribution}.")
-
-
-def train_model(seed: int) -> Study:
-    """Train a small neural network on three quarters of the patients."""
-    from sklearn.model_selection import train_test_split
-
-    heart = ssba.datasets.load_heart()
-    train, held_out, diagnosis, truth = train_test_split(
-        heart.frame, heart.target, test_size=0.25, random_state=seed, stratify=heart.target
-    )
-    model = untrained_model(heart, seed).fit(train, diagnosis)
-    features = {name: declare(heart, name) for name in heart.columns}
-    # With l1 a few columns change; with l2 all of them would, a little.
-    explainer = ssba.Explainer(model, train, HEALTHY, features=features, distance="l1", seed=seed)
-    return Study(heart, train, held_out, truth, model, explainer, seed)
-
-
-def untrained_model(heart: ssba.datasets.Heart, seed: int) -> Any:
-    """A pipeline that takes the raw columns, text and gaps included."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    texts = [name for name, column in heart.columns.items() if column.kind == "categorical"]
-    numbers = [name for name in heart.columns if name not in texts]
-    one_hot = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
-    scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-    return make_pipeline(
-        make_column_transformer((one_hot, texts), (scaled, numbers)),
-        MLPClassifier(hidden_layer_sizes=(16,), alpha=1.0, max_iter=2000, random_state=seed),
-    )
-
-
-def declare(heart: ssba.datasets.Heart, name: str) -> Any:
-    """Tell the library what a column is, and to propose no number beyond those of the 303 patients."""
-    column = heart.columns[name]
-    if column.kind == "categorical":
-        return ssba.categorical(column.values)
-    low, high = heart.frame[name].min(), heart.frame[name].max()
-    if column.kind == "integer":
-        return ssba.integer(low=low, high=high, unit=column.unit)
-    return ssba.numeric(step=0.1, low=low, high=high, unit=column.unit)
 
 
 def check_patient(study: Study, patient: int) -> None:
@@ -243,8 +126,8 @@ def print_overview(console: Console, answers: Answers) -> None:
     console.print(f"\nWithin these rules the answer can be turned for {turned} of the {len(answers)}.\n")
 
 
-def print_answer(console: Console, study: Study, patient: int) -> None:
-    """Show what would turn one patient's answer, or the bounded move where nothing does."""
+def print_answer(console: Console, study: Study, patient: int) -> ssba.Explanation:
+    """Show what would turn one patient's answer step by step, or what is in the way where nothing does."""
     answer = study.explainer.explain(study.held_out.loc[patient], study.rules)
     proposed = answer.best or answer.bounded
     outcome = {"found": ": the nearest change", "bounded": ": only a bounded move"}.get(answer.status, "")
@@ -254,6 +137,33 @@ def print_answer(console: Console, study: Study, patient: int) -> None:
         console.print(change_table(study, answer, proposed))
     console.print(f"\n{verdict(answer)}")
     console.print(f"It took {answer.rows_used:,} model rows and {answer.seconds:.2f} seconds.\n")
+    if answer.best is not None:
+        print_plan(console, answer)
+    elif answer.bounded is not None:
+        print_why_not(console, answer)
+    return answer
+
+
+def print_plan(console: Console, answer: ssba.Explanation) -> None:
+    """Show an answer as steps with the model's word after each, and as ranges instead of single values."""
+    plan, ranges = answer.plan(), answer.ranges()
+    console.print("As a plan, the step that helps most first:\n")
+    table = plain_table("step", "change", f"probability of {HEALTHY}")
+    table.add_row("", "as it is", f"{plan.score:.1%}" if plan.score is not None else "")
+    for number, step in enumerate(plan.steps, start=1):
+        changes = ", ".join(
+            f"{name} from {show(now)} to {show(then, answer.units.get(name))}"
+            for name, (now, then) in step.changes.items()
+        )
+        chance = f"{step.score_after:.1%}" if step.score_after is not None else ""
+        table.add_row(str(number), changes, f"{chance}, {step.prediction}")
+    console.print(table)
+    console.print(f"\nAs ranges: {ranges.sentence}\n")
+
+
+def print_why_not(console: Console, answer: ssba.Explanation) -> None:
+    """Show which rules are in the way, and the smallest relaxations that turn the answer."""
+    console.print(f"Why not, and what to relax: {answer.why_not().sentence}\n")
 
 
 def verdict(answer: ssba.Explanation) -> str:
@@ -294,97 +204,48 @@ def plain_table(*titles: str) -> Table:
     return table
 
 
-def draw_picture(console: Console, study: Study, patient: int, folder: Path) -> None:
-    """Write the picture, or say how to get it."""
+def draw_pictures(
+    console: Console, study: Study, patient: int, answer: ssba.Explanation, folder: Path
+) -> dict[str, bytes]:
+    """Write the pictures and return the map with its caption, or say how to get them."""
     if find_spec("matplotlib") is None:
-        console.print("The picture was skipped: it needs matplotlib, pip install 'ssba[plot]'.\n")
-        return
+        console.print("The pictures were skipped: they need matplotlib, pip install 'ssba[plot]'.\n")
+        return {}
+    drawn = [picture(lambda ax: draw_map(study, patient, ax), height=6.4)]
+    if answer.best is not None or answer.bounded is not None:
+        drawn.append(picture(lambda ax: draw_changes(study, answer, ax), height=8.0))
+        drawn.append(picture(lambda ax: draw_plan(answer, ax), height=4.5))
+    for name, png in zip(PICTURES, drawn, strict=False):
+        (folder / name).write_bytes(png)
+    named = ", ".join(str(folder / name) for name, _ in zip(PICTURES, drawn, strict=False))
+    console.print(f"Pictures: {named}; the first shows where only {' and '.join(PLANE)} may change.\n")
+    return {f"The model's answer where only {' and '.join(PLANE)} may change": drawn[0]}
+
+
+def picture(draw: "Callable[[Axes], object]", height: float) -> bytes:
+    """Return what is drawn as PNG."""
     from matplotlib.figure import Figure
 
     # A figure of its own, not pyplot's: no window system is asked for.
-    figure = Figure(figsize=(8, 6.4), layout="constrained")
-    decision_map(map_of(study, patient), figure.subplots())
-    figure.savefig(folder / PICTURE, dpi=150)
-    console.print(
-        f"Picture: {folder / PICTURE} shows patient {patient} where only {' and '.join(PLANE)} may change.\n"
+    figure = Figure(figsize=(8, height), layout="constrained")
+    draw(figure.subplots())
+    written = BytesIO()
+    figure.savefig(written, dpi=150)
+    return written.getvalue()
+
+
+def write_reports(
+    console: Console,
+    study: Study,
+    answer: ssba.Explanation,
+    answers: Answers,
+    shown: Mapping[str, Any],
+    folder: Path,
+) -> None:
+    """Write a page about one patient, and one about all whom the model takes for ill."""
+    study.explainer.write_report(folder / REPORT, answer, meanings=study.meanings, **shown)
+    everyone = ssba.Explanations(tuple(answers.values()))
+    study.explainer.write_report(
+        folder / COHORT, everyone, meanings=study.meanings, title="Patients whom the model takes for ill"
     )
-
-
-def map_of(study: Study, patient: int) -> DecisionMap:
-    """The model's decision over two columns, with the patient's other cells held."""
-    plane = Plane(study.model, study.held_out.loc[[patient]])
-    answer = study.explainer.explain(plane.row, study.picture_rules)
-    proposed = answer.best or answer.bounded
-    x, y = (axis_of(study, LEVERS[name], answer.query[name]) for name in PLANE)
-    return DecisionMap(
-        x,
-        y,
-        reached=(plane.predict(grid(x.values, y.values)) == HEALTHY).reshape(len(y.values), len(x.values)),
-        query=position(answer.query),
-        outcomes=(DISEASE, HEALTHY),
-        answer=None if proposed is None else position(proposed.values),
-        answer_reaches=answer.best is not None,
-        boundary=boundary_points(study, plane, grid(spread(x.values), spread(y.values))),
-        population=study.train[list(PLANE)].to_numpy(),
-        title=f"Patient {patient}: the model's answer, all other findings held",
-    )
-
-
-@dataclass(frozen=True)
-class Plane:
-    """The model seen through the picture's two columns: a patient's other cells are filled in."""
-
-    model: Any
-    row: "pd.DataFrame"
-
-    @property
-    def classes_(self) -> Any:
-        """The classes of the model behind."""
-        return self.model.classes_
-
-    def predict(self, pairs: "pd.DataFrame") -> NDArray[Any]:
-        """What the model says about the patient with these values in the two columns."""
-        rows = self.row.loc[self.row.index.repeat(len(pairs))].set_axis(pairs.index)
-        return np.asarray(self.model.predict(rows.assign(**{name: pairs[name] for name in PLANE})))
-
-
-def position(values: Mapping[str, Any]) -> Point:
-    """Where a row lies in the picture."""
-    across, upward = (values[name] for name in PLANE)
-    return across, upward
-
-
-def axis_of(study: Study, lever: Lever, now: float) -> Axis:
-    """All legal values of a column, from the lowest to the highest patient."""
-    column = study.heart.columns[lever.column]
-    seen = study.heart.frame[lever.column]
-    per_unit = 1 if column.kind == "integer" else 10
-    # Counted in whole steps, so that 0.3 is not 0.30000000000000004.
-    steps = np.arange(round(seen.min() * per_unit), round(seen.max() * per_unit) + 1)
-    return Axis(column.meaning, steps / per_unit, column.unit, lever.allowed(now))
-
-
-def grid(across: NDArray[Any], upward: NDArray[Any]) -> "pd.DataFrame":
-    """All pairs of two columns' values, row by row of the picture."""
-    import pandas as pd
-
-    return pd.DataFrame(np.stack(np.meshgrid(across, upward), axis=-1).reshape(-1, 2), columns=list(PLANE))
-
-
-def spread(values: NDArray[Any]) -> NDArray[Any]:
-    """Twenty of the values, both ends among them."""
-    return np.take(values, np.linspace(0, len(values) - 1, 20).astype(int))
-
-
-def boundary_points(study: Study, plane: Plane, background: "pd.DataFrame") -> NDArray[Any]:
-    """Points on the boundary of the model seen through two columns, so that they lie in the picture."""
-    features = {name: declare(study.heart, name) for name in PLANE}
-    explainer = ssba.Explainer(plane, background, HEALTHY, features=features, seed=study.seed)
-    try:
-        with warnings.catch_warnings():
-            # Fewer pairs of rows than points is no fault here.
-            warnings.simplefilter("ignore", ssba.SsbaWarning)
-            return np.asarray(explainer.sample_boundary(400, progress=False).points)
-    except ssba.ModelError:
-        # All of the picture lies on one side.
-        return np.empty((0, 2))
+    console.print(f"Reports: {folder / REPORT} about this patient, {folder / COHORT} about all of them.\n")

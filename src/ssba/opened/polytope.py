@@ -63,6 +63,8 @@ def nearest_l1(G: Matrix, h: Vector, low: Vector, high: Vector) -> Nearest:
     if (G @ home >= h).all():
         return Nearest(home, np.zeros(len(h)))
     n = len(low)
+    if n == 0:
+        return Nearest(None, np.zeros(len(h)), empty=True)
     up = np.stack([np.maximum(low, 0), np.maximum(high, 0)], axis=1)
     down = np.stack([np.maximum(-high, 0), np.maximum(-low, 0)], axis=1)
     solved = linprog(

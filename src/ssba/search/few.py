@@ -20,6 +20,8 @@ _TOP_OF_MORE = 3
 _MOST_SETS = 100
 # How far a set's own part of a known answer is stretched to make up for the columns left out.
 _STRETCHES = (1.0, 1.4, 2.0, 3.5, 8.0)
+# What a distance is at least where it divides: its square is still above zero.
+_NEXT_TO_NOTHING = 1e-150
 
 
 def changed_cells(rows: Matrix, x: Vector) -> Mask:
@@ -72,7 +74,7 @@ def usefulness(parts: Matrix, alone: Vector, gains: Vector) -> Vector:
     if not len(parts) and not np.isfinite(alone).any():
         return _of_best(np.maximum(gains, 0.0))
     shares = _of_best((parts**2).mean(axis=0)) if len(parts) else np.zeros(len(alone))
-    return np.maximum(shares, _of_best(1 / np.maximum(alone, 1e-300) ** 2))
+    return np.maximum(shares, _of_best(1 / np.maximum(alone, _NEXT_TO_NOTHING) ** 2))
 
 
 def _of_best(values: Vector) -> Vector:
@@ -142,7 +144,7 @@ def set_probes(region: Region, known: Vector, singles: Singles) -> Matrix:
     """
     row = np.where(region.free, known, region.start)
     if np.isfinite(singles.alone[region.free]).all() and not region.discrete[region.free].any():
-        weight = np.where(region.free, 1 / np.maximum(singles.alone, 1e-300), 0.0)
+        weight = np.where(region.free, 1 / np.maximum(singles.alone, _NEXT_TO_NOTHING), 0.0)
         move = np.sign(singles.values - region.start) * weight / max(float(weight @ weight), 1e-300)
         row = np.where(region.free, region.start + move * region.scale, region.start)
     way = np.where(region.discrete | np.isnan(row - region.start), 0.0, row - region.start)

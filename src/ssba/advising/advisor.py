@@ -1,0 +1,111 @@
+"""Answers what an explanation is asked further: from `ssba.answer` to those who can ask the model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ssba.advising.certifying import certify
+from ssba.advising.context import Context
+from ssba.advising.levers import menu_of_levers
+from ssba.advising.plan import make_plan
+from ssba.advising.ranges import find_ranges
+from ssba.advising.trying import try_values
+from ssba.advising.whynot import why_not
+from ssba.answer.certificate import Certificate
+from ssba.answer.levers import Menu
+from ssba.answer.plans import Plan
+from ssba.answer.ranges import Ranges
+from ssba.answer.result import Counterfactual, Explanation
+from ssba.answer.trials import Trial
+from ssba.answer.whynot import WhyNot
+from ssba.answering import Request
+from ssba.arguments import whole
+from ssba.engine import Engine
+from ssba.errors import ArgumentError
+from ssba.problem.constraint_lists import constraint_list
+from ssba.search.robust import Ball, ScoreMargin
+
+
+@dataclass(frozen=True)
+class QueryAdvisor:
+    """The advisor of one query's explanation."""
+
+    context: Context
+
+    def plan(
+        self,
+        explanation: Explanation,
+        answer: int,
+        effort: Mapping[str, float] | None,
+        max_step: Mapping[str, float] | None,
+    ) -> Plan:
+        """Return the steps to an answer, or to the bounded move where there is none."""
+        chosen = explanation.bounded or _chosen(explanation, answer, "plan")
+        context = self.context
+        return make_plan(context, context.x, context.encode(chosen.values), effort, max_step)
+
+    def ranges(self, explanation: Explanation, answer: int, samples: int) -> Ranges:
+        """Return the intervals around an answer."""
+        chosen = _chosen(explanation, answer, "ranges")
+        return find_ranges(self.context, self.context.encode(chosen.values), samples)
+
+    def why_not(self, explanation: Explanation) -> WhyNot:
+        """Return what stands in the way, and what to relax."""
+        return why_not(self.context, explanation)
+
+    def levers(self, explanation: Explanation, most_columns: int) -> Menu:
+        """Return which sets of columns can flip the decision."""
+        return menu_of_levers(self.context, most_columns)
+
+    def try_values(self, explanation: Explanation, values: Mapping[str, Any]) -> Trial:
+        """Return what the model says about the query with some cells edited."""
+        return try_values(self.context, values)
+
+    def certificate(self, explanation: Explanation) -> Certificate:
+        """Return the explanation as a certificate."""
+        return certify(self.context, explanation)
+
+
+def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:
+    number = whole(f"{who}(answer=...)", answer, at_least=0)
+    found = explanation.counterfactuals
+    if number < len(found):
+        return found[number]
+    if not found:
+        raise ArgumentError(
+            f"{who}() needs an answer, but this query ended as {explanation.status.value}: "
+            f"{explanation.sentence} why_not() tells what to relax"
+        )
+    raise ArgumentError(f"{who}(answer={number}): there are {len(found)} answers, counted from 0")
+
+
+def attached(engine: Engine, explanation: Explanation) -> Explanation:
+    """Return an explanation that was read from a file, with an advisor; refuse one of another model."""
+    if explanation.model_fingerprint != engine.model.fingerprint:
+        raise ArgumentError(
+            f"this explanation is of another model or of other background data (fingerprint "
+            f"{explanation.model_fingerprint!r}, here {engine.model.fingerprint!r}); explain its query anew: "
+            "explainer.explain(explanation.query)"
+        )
+    constraints = constraint_list(explanation.constraints, engine.space.by_name)
+    x = engine.space.encode_row(explanation.query)
+    context = Context(engine, x, constraints, _request(explanation.wishes))
+    return replace(explanation, advisor=QueryAdvisor(context))
+
+
+def _request(wishes: tuple[str, ...]) -> Request:
+    """Read the wishes of a call back from their words, as `Request.wishes` writes them."""
+    request = Request()
+    for wish in wishes:
+        match wish.replace("(", "=").rstrip(")").split("="):
+            case ["max_changes", number]:
+                request = replace(request, max_changes=int(number))
+            case ["plausible", "True"]:
+                request = replace(request, plausible=True)
+            case ["margin", "ssba.ball" | "ball", radius]:
+                request = replace(request, margin=Ball(float(radius)))
+            case ["margin", "ssba.score_margin" | "score_margin", amount]:
+                request = replace(request, margin=ScoreMargin(float(amount)))
+            case _:
+                raise ArgumentError(f"the wish {wish!r:.80} of this explanation is not understood")
+    return request
