@@ -305,3 +305,13 @@ def test_on_the_heart_data_every_relaxation_flips_when_it_is_applied(kind: str) 
             assert again.best.distance <= (relaxation.distance or 0) * (1 + 1e-6)
             flips += 1
     assert flips >= len(bounded) == 2
+
+
+def test_what_was_said_not_to_change_is_relaxed_last() -> None:
+    # Alone, x0 would have to go up by 0.375, which is little; x1 would have to go up to 3, which is much.
+    near = explainer_of(half_space(8, 1, 0, at=3))
+    found = why_not(context_of(near, [0.0, 0.0, 0.0], "x0 == x.x0", "x1 <= 0.1", "x2 == x.x2")).relaxations
+    assert [one.constraints for one in found] == [("x1 <= 0.1",), ("x0 == x.x0",)]
+    assert found[0].size is not None
+    assert found[1].size is not None
+    assert found[0].size > found[1].size

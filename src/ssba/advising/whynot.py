@@ -28,6 +28,7 @@ from ssba.advising.relaxing import (
 from ssba.answer.result import Explanation, Status
 from ssba.answer.whynot import Binding, Relaxation, WhyNot
 from ssba.arguments import whole
+from ssba.problem.constraints import fixed
 
 # Pairs that are left out together, the most promising first, and those of them that are narrowed down.
 _MOST_PAIRS, _PAIRS_NARROWED = 100, 8
@@ -108,7 +109,7 @@ def _answer(inquiry: _Inquiry) -> WhyNot:
     found += _relaxed(inquiry, [pair for pair, _ in nearest], [one for _, one in nearest])
     found = found or _relaxed_beyond_the_data(inquiry, singles)
     tried = sum(one is not None for one in together)
-    relaxations = _in_order([_relaxation(one) for one in _smallest_each(found)])
+    relaxations = tuple(_relaxation(one) for one in _in_order(_smallest_each(found)))
     return WhyNot(
         status=told.status.value,
         target=told.target,
@@ -293,11 +294,19 @@ def _relaxation(attempt: Attempt) -> Relaxation:
     )
 
 
-def _in_order(relaxations: Sequence[Relaxation]) -> tuple[Relaxation, ...]:
-    """Put what flips first, one constraint before two, then by size, then by distance."""
+def _in_order(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Put what flips first, one constraint before two, then by size, then by distance.
 
-    def rank(one: Relaxation) -> tuple[bool, int, float, float]:
-        size = math.inf if one.size is None else one.size
-        return not one.flips, len(one.constraints), size, math.inf if one.distance is None else one.distance
+    What a person said cannot change, and rows beyond all data, come after what can be argued about.
+    """
 
-    return tuple(sorted(relaxations, key=rank))
+    def rank(one: Attempt) -> tuple[bool, int, bool, float, float]:
+        given = any(_is_given(condition) for condition in one.conditions)
+        return not one.flips, len(one.conditions), given, one.size, one.distance
+
+    return sorted(attempts, key=rank)
+
+
+def _is_given(condition: Condition) -> bool:
+    """Whether it holds a column as it is, or is the data's own range."""
+    return condition.is_range or any(condition.text == fixed(name).text for name in condition.columns)
