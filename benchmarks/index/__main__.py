@@ -3,6 +3,7 @@ its memory, and the model rows it saves.
 
     python -m benchmarks.index [--rows 1000000] [--columns 50] [--queries 7] [--repeats 5] [--out FILE]
                                [--folder DIR] [--data DIR] [--no-engines] [--quick]
+                               [--only NAME ...]
 
 Writes FILE.md and FILE.json. DuckDB and LanceDB live in an environment of their own, `.venv-bench-index`,
 with what benchmarks/index/peers.txt names; where that is missing the report says so. `--quick` is for tests:
@@ -12,6 +13,7 @@ few rows, and no other engines. The index lies in a temporary folder, below --fo
 
 import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +24,19 @@ from benchmarks.index.sections import Section, as_json, as_markdown
 SEED = 20251115
 
 
-def sections(table: Table, wished: argparse.Namespace) -> list[Section]:
+def measurements(table: Table, wished: argparse.Namespace) -> dict[str, Callable[[], Section]]:
     """All measurements, one module each."""
-    return [
-        predicates.measure(table, wished.k, wished.queries, wished.repeats, engines=not wished.no_engines),
-        opening.measure(table, repeats=4 * wished.repeats),
-        batches.measure(table, wished.k, 10 if wished.quick else 100, wished.repeats),
-        trees.measure(table, wished.k, wished.repeats),
-        growth.measure(table.folder, wished.columns, wished.step, SEED, wished.repeats),
-        memory.measure(table.folder, wished.fill, wished.columns),
-        saving.measure(wished.points, wished.saved_queries, wished.data, wished.cases),
-    ]
+    return {
+        "predicates": lambda: predicates.measure(
+            table, wished.k, wished.queries, wished.repeats, engines=not wished.no_engines
+        ),
+        "opening": lambda: opening.measure(table, repeats=4 * wished.repeats),
+        "batches": lambda: batches.measure(table, wished.k, 10 if wished.quick else 100, wished.repeats),
+        "trees": lambda: trees.measure(table, wished.k, wished.repeats),
+        "growth": lambda: growth.measure(table.folder, wished.columns, wished.step, SEED, wished.repeats),
+        "memory": lambda: memory.measure(table.folder, wished.fill, wished.columns),
+        "saving": lambda: saving.measure(wished.points, wished.saved_queries, wished.data, wished.cases),
+    }
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -49,6 +53,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--no-engines", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="predicates, opening, batches, trees, ...")
     wished = parser.parse_args(given)
     wished.step, wished.fill = 100_000, [1_000_000, 10_000_000]
     wished.points, wished.saved_queries, wished.cases = 100_000, 20, saving.CASES
@@ -66,7 +71,8 @@ def main(given: list[str] | None = None) -> None:
     }
     settings["seed"] = SEED
     with tempfile.TemporaryDirectory(dir=wished.folder) as folder:
-        told = sections(Table(Path(folder), wished.rows, wished.columns, SEED), wished)
+        every = measurements(Table(Path(folder), wished.rows, wished.columns, SEED), wished)
+        told = [measure() for name, measure in every.items() if not wished.only or name in wished.only]
     wished.out.with_suffix(".md").write_text(as_markdown(told, settings))
     wished.out.with_suffix(".json").write_text(as_json(told, settings))
     print(as_markdown(told, settings))

@@ -16,7 +16,7 @@ from ssba.problem.distance import Metric, metric
 from ssba.problem.space import Space, build_space
 
 Matrix = NDArray[np.float64]
-BLOCK = 65_536
+BLOCK = 32_768
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ssba.run.arrays import Array
 Watch = Callable[[int], object]
 
 # Pairs to a block: large enough that a file outweighs its name, small enough to hold a few in memory.
-BLOCK_PAIRS = 65_536
+BLOCK_PAIRS = 32_768
 # Seconds after which less than a block is published, so that a killed run of a slow model loses no more.
 _PUBLISH_AFTER = 20.0
 
