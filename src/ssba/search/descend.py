@@ -105,8 +105,7 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
     at, planes = begin.row, list[_Plane]()
     for _ in range(pace.rounds):
         columns = _columns(archive, at, pace.by_labels)
-        # With few columns an edge is never far, and looking closely costs little: no guess is needed.
-        guess = None if is_other_face or len(columns) <= _FEW else now.normal
+        guess = now.normal if _can_guess(archive, columns) and not is_other_face else None
         look = look or (pace.first_look if guess is None else _NEXT_LOOK)
         seen = FIRST_LOOK if is_other_face else look
         normal = yield from _normal(archive, at, columns, pace, seen, broad=weak > 1, guess=guess)
@@ -128,7 +127,7 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
         if not is_other_face:
             aims = namespace(aims).concat([_fan(now.row, nearest, _FAN), aims])
         row = yield from step_to(archive, now, aims, pace, expected=0.97 * aim)
-        look = _following(look, len(columns))
+        look = _following(look, _can_guess(archive, columns))
         at, is_other_face = now.row, False
         if row is None:
             weak, look = weak + 1, replace(look, width=0.3 * look.width)
@@ -144,9 +143,18 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
     return now
 
 
-def _following(look: Look, columns: int) -> Look:
-    """Return the next look: with many columns nearer, for slopes that differ little from the last plane's."""
-    if columns <= _FEW:
+def _can_guess(archive: Archive, columns: list[int]) -> bool:
+    """Tell whether the last plane's normal is a good guess at the next one.
+
+    With few columns an edge is never far, and looking closely costs little. In L1 the way down leads from
+    edge to edge.
+    """
+    return len(columns) > _FEW and archive.metric.norm == "l2"
+
+
+def _following(look: Look, guessed: bool) -> Look:
+    """Return the next look: around a guess nearer, for slopes that differ little from the last plane's."""
+    if not guessed:
         return replace(look, halvings=4, steepest=max(0.3, 0.5 * look.steepest))
     return replace(
         look, width=max(0.01, 0.5 * look.width), halvings=3, steepest=max(0.15, 0.3 * look.steepest)
