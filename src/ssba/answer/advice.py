@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from ssba.answer.whynot import WhyNot
 
 
+ADVICE_VERSION = 1
+"""Version of the JSON form of what further questions give; see `advice.schema.json` beside this file."""
+
+
 class Advisor(Protocol):
     """Answers questions about one explanation; each asks the model again, within a budget."""
 

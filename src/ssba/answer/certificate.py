@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Protocol
 
+from ssba.answer.advice import ADVICE_VERSION
 from ssba.answer.certificate_parts import Column, plain_json, read_columns, read_target, seal_of
 from ssba.answer.result import Explanation
 from ssba.errors import ArgumentError
@@ -63,7 +64,7 @@ class CertificateCheck:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
         checks = [asdict(one) for one in self.checks]
-        return {"passed": self.passed, "checks": checks, "sentence": self.sentence}
+        return {"schema": ADVICE_VERSION, "passed": self.passed, "checks": checks, "sentence": self.sentence}
 
     def __repr__(self) -> str:
         return "\n".join([*map(str, self.checks), self.sentence])

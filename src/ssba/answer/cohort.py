@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ssba.answer import cohort_text, tables
+from ssba.answer.advice import ADVICE_VERSION
 from ssba.answer.cohort_groups import group_labels, in_order
 from ssba.answer.cohort_intervals import Estimate, median_of, quantiles, share_of
 from ssba.answer.text import show
@@ -16,7 +17,6 @@ from ssba.arguments import one_of
 if TYPE_CHECKING:
     from ssba.answer.result import Counterfactual, Explanation
 
-SCHEMA_VERSION = 1
 Table = Literal["columns", "groups", "queries"]
 
 # Level changes that are listed of a column.
@@ -165,7 +165,7 @@ class Cohort:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
         told: dict[str, Any] = _with_lists(asdict(self))
-        return {"schema": SCHEMA_VERSION, **told, "sentence": self.sentence}
+        return {"schema": ADVICE_VERSION, **told, "sentence": self.sentence}
 
     def _rows(self, table: str) -> list[dict[str, Any]]:
         one_of("table", table, get_args(Table))

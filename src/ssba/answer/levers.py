@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from ssba.answer.advice import ADVICE_VERSION
 from ssba.answer.plans import listed
 from ssba.answer.text import columns, join, show
 
@@ -103,7 +104,7 @@ class Menu:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
-        return {**listed(asdict(self)), "sentence": self.sentence}
+        return {"schema": ADVICE_VERSION, **listed(asdict(self)), "sentence": self.sentence}
 
     def __repr__(self) -> str:
         rows = (*self.levers, *self.unable)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ssba.answer.advice import ADVICE_VERSION
 from ssba.answer.text import columns, join, show, show_both
 
 
@@ -104,7 +105,13 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
         plain: dict[str, Any] = listed(asdict(self))
-        return {**plain, "final": self.final, "total_effort": self.total_effort, "sentence": self.sentence}
+        return {
+            "schema": ADVICE_VERSION,
+            **plain,
+            "final": self.final,
+            "total_effort": self.total_effort,
+            "sentence": self.sentence,
+        }
 
     def __repr__(self) -> str:
         return f"{self.sentence}\n\n{_table(self)}" if self.steps else self.sentence

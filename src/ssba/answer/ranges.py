@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ssba.answer.advice import ADVICE_VERSION
 from ssba.answer.plans import listed
 from ssba.answer.text import cell, columns, join
 
@@ -98,7 +99,7 @@ class Ranges:
         """Return everything as plain dicts, lists, text and numbers."""
         intervals = [{**listed(asdict(one)), "text": one.text} for one in self.intervals]
         plain: dict[str, Any] = listed(asdict(self))
-        return {**plain, "intervals": intervals, "sentence": self.sentence}
+        return {"schema": ADVICE_VERSION, **plain, "intervals": intervals, "sentence": self.sentence}
 
     def __repr__(self) -> str:
         if not self.intervals:

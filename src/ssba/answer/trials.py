@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ssba.answer.advice import ADVICE_VERSION
 from ssba.answer.plans import change_words, listed
 from ssba.answer.text import cell, columns, join, show, show_both
 
@@ -72,7 +73,7 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
         plain: dict[str, Any] = listed(asdict(self))
-        return {**plain, "sentence": self.sentence}
+        return {"schema": ADVICE_VERSION, **plain, "sentence": self.sentence}
 
     def __repr__(self) -> str:
         if not self.lacks:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ssba.answer.advice import ADVICE_VERSION
 from ssba.answer.plans import listed
 from ssba.answer.text import columns, show
 
@@ -75,7 +76,7 @@ class Way:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
         plain: dict[str, Any] = listed(asdict(self))
-        return {**plain, "sentence": self.sentence}
+        return {"schema": ADVICE_VERSION, **plain, "sentence": self.sentence}
 
     def __repr__(self) -> str:
         if not self.turns:
