@@ -186,6 +186,18 @@ class TestLabels:
             ssba.Explainer(SVM, X).sample_boundary(10, labels=1 - SVM.predict(X))
 
 
+@pytest.mark.parametrize("tolerance", [1e-12, 1e-16, 1e-18, 1e-300])
+@pytest.mark.parametrize("crossings", ["one", "all"])
+def test_points_reach_the_target_however_small_the_tolerance(tolerance: float, crossings: Any) -> None:
+    found = ssba.Explainer(SVM, X, target=1).sample_boundary(300, tolerance, crossings=crossings)
+    assert (SVM.predict(found.points) == 1).all()
+
+
+def test_a_resolution_beyond_reason_is_refused() -> None:
+    with pytest.raises(ssba.ArgumentError, match="from 2 to 10,000"):
+        ssba.Explainer(SVM, X).sample_boundary(2, crossings="all", resolution=10**6)
+
+
 class TestReuse:
     def test_a_sample_may_be_given_to_explain(self) -> None:
         explainer = ssba.Explainer(SVM, X, target=1)

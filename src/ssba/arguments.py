@@ -3,6 +3,8 @@
 import math
 import numbers
 from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from ssba.errors import ArgumentError
@@ -10,15 +12,16 @@ from ssba.errors import ArgumentError
 _LARGEST = 10**12
 
 
-def whole(who: str, value: Any, at_least: int) -> int:
+def whole(who: str, value: Any, at_least: int, at_most: int = _LARGEST) -> int:
     """Return a whole number, or refuse it.
 
     >>> whole("k", 3, at_least=1)
     3
     """
     given = None if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
-    if given is None or not at_least <= given <= _LARGEST:
-        raise ArgumentError(f"{who} is {value!r:.80}; give a whole number, {at_least} or more")
+    if given is None or not at_least <= given <= at_most:
+        allowed = f"{at_least} or more" if at_most == _LARGEST else f"from {at_least} to {at_most:,}"
+        raise ArgumentError(f"{who} is {value!r:.80}; give a whole number, {allowed}")
     return given
 
 
@@ -39,6 +42,20 @@ def one_of(who: str, value: Any, choices: tuple[str, ...]) -> None:
     """Refuse what is not one of a few words."""
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{who} is {value!r:.80}; choose one of {', '.join(map(repr, choices))}")
+
+
+def file_to_write(who: str, file: Any) -> Path:
+    """Return the path of a file that can be written to, or refuse it before any work is done for it."""
+    if not isinstance(file, str | PathLike) or not fspath(file):
+        raise ArgumentError(f"{who} is {file!r:.80}; give the name of a file")
+    path = Path(fspath(file))
+    if path.is_dir():
+        raise ArgumentError(f"{who} is {str(path)!r}, which is a folder; give the name of a file in it")
+    if not path.parent.is_dir():
+        raise ArgumentError(
+            f"{who} is {str(path)!r}, but there is no folder {str(path.parent)!r}; make it first"
+        )
+    return path
 
 
 def listed(who: str, values: Any, wanted: str) -> list[Any]:

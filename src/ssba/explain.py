@@ -18,7 +18,7 @@ from ssba.answer.report import ReportParts, write_report
 from ssba.answer.result import Explanation, Explanations
 from ssba.answer.ways import Way
 from ssba.answering import Case, Request, answer_queries, limits_from_now
-from ssba.arguments import mapping, number, one_of, whole
+from ssba.arguments import file_to_write, mapping, number, one_of, whole
 from ssba.engine import Engine, Wishes, build_engine
 from ssba.errors import ArgumentError, SsbaWarning
 from ssba.index.boundary_set import BoundarySet
@@ -256,7 +256,7 @@ class Explainer:
         n = whole("sample_boundary(n=...)", n, at_least=1)
         tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
         one_of("crossings", crossings, get_args(Crossings))
-        resolution = 1 if crossings == "one" else whole("resolution", resolution, at_least=2)
+        resolution = 1 if crossings == "one" else whole("resolution", resolution, at_least=2, at_most=10_000)
         growth = Growth(self._engine.streams(tolerance, labels, resolution), n, _part(part))
         if growth.pairs < n:
             warnings.warn(
@@ -358,6 +358,7 @@ class Explainer:
         pictures : mapping, optional
             Further pictures: captions to PNG bytes.
         """
+        file_to_write("file", file)
         known = {
             str(name): str(text) for name, text in mapping("meanings", meanings, '{"chol": "..."}').items()
         }

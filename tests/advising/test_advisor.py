@@ -66,6 +66,14 @@ class TestQuestions:
             answer.plan(2)
         with pytest.raises(ssba.ArgumentError, match="0 or more"):
             answer.ranges(-1)
+        with pytest.raises(ssba.ArgumentError, match="from 1 to 3"):
+            answer.levers(4)
+
+    def test_where_nothing_needs_to_change_nothing_is_advised(self, explainer: ssba.Explainer) -> None:
+        there = explainer.explain({**QUERY, "rate": 185, "chol": 200})
+        with pytest.raises(ssba.ArgumentError) as refused:
+            there.plan()
+        assert "relax" not in str(refused.value)
 
 
 def _applied(explanation: ssba.Explanation, relaxation: Any) -> list[str]:
@@ -106,6 +114,13 @@ class TestReadAgain:
         other = ssba.Explainer(lambda rows: np.where(rows["rate"] > 150, "well", "ill"), DATA, "well")
         with pytest.raises(ssba.ArgumentError, match="another model"):
             other.attach(answer)
+
+    def test_that_of_another_target_or_distance_is_refused(self, answer: ssba.Explanation) -> None:
+        with pytest.raises(ssba.ArgumentError, match="leads to 'well'"):
+            ssba.Explainer(model, DATA, "ill").attach(answer)
+        for other in ({"distance": "l1"}, {"weights": {"chol": 2.0}}):
+            with pytest.raises(ssba.ArgumentError, match="distances are others"):
+                ssba.Explainer(model, DATA, "well", **other).attach(answer)
 
     @pytest.mark.parametrize("what", [None, "{}", 3])
     def test_what_is_no_explanation_is_refused(self, explainer: ssba.Explainer, what: Any) -> None:
@@ -148,6 +163,12 @@ class TestReport:
         by_array = ssba.Explainer(lambda Z: Z[:, 0] > 0.5, rows, target=True)
         page = by_array.write_report(tmp_path / "r.html", by_array.explain([-1.0, 0.0])).read_text()
         assert "x0" in page
+
+    def test_a_file_that_cannot_be_written_is_refused_at_once(
+        self, explainer: ssba.Explainer, answer: ssba.Explanation, tmp_path: Path
+    ) -> None:
+        with pytest.raises(ssba.ArgumentError, match="no folder"):
+            explainer.write_report(tmp_path / "none" / "r.html", answer)
 
     def test_meanings_that_are_none_are_refused(
         self, explainer: ssba.Explainer, answer: ssba.Explanation, tmp_path: Path

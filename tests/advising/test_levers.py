@@ -150,7 +150,7 @@ def test_the_budget_is_kept_and_what_was_not_tried_is_counted() -> None:
         menu = menu_of_levers(context, most_rows=most_rows)
         assert menu.rows_used <= most_rows + 100
         assert menu.sets_tried + menu.sets_untried == 4 + 6 + 4
-    with pytest.raises(ssba.ArgumentError, match="most_columns is 0; give a whole number, 1 or more"):
+    with pytest.raises(ssba.ArgumentError, match="most_columns is 0; give a whole number, from 1 to 3"):
         menu_of_levers(context, most_columns=0)
 
 

@@ -82,7 +82,7 @@ def test_steps_are_the_fewest_that_come_under_the_tolerance(tolerance: float) ->
 
 
 def test_steps_end_where_halving_no_longer_means_anything() -> None:
-    assert steps_for(0.0) == 60
+    assert steps_for(0.0) == 48
 
 
 CELL = st.floats(-1e6, 1e6)

@@ -217,6 +217,8 @@ class TestDensify:
             ({"method": "cube"}, "'ball', 'gaussian'"),
             ({"radius": -1.0}, "above 0"),
             ({"n": 0}, "1 or more"),
+            ({"tolerance": 0.0}, "between 0 and 1"),
+            ({"tolerance": "fine"}, "between 0 and 1"),
             ({"constraints": ["x0 >= 2", "x0 <= 1"]}, "contradict"),
         ],
     )
@@ -279,6 +281,35 @@ def _of_any(model: Any) -> Any:
         return model({name: np.asarray(rows[name].to_numpy()) for name in ("n", "size", "kind")})
 
     return predict
+
+
+class TestAfterOthers:
+    def test_a_set_of_an_index_that_another_model_took_over_cannot_take_it_back(self, tmp_path: Path) -> None:
+        old = explainer().sample_boundary(200, path=tmp_path / "a")
+        new = explainer(SVC(C=3).fit(X[:120], Y[:120]))
+        kept = len(new.open_boundary(tmp_path / "a", adopt=True))
+        with pytest.raises(ssba.ArgumentError, match="the model"):
+            old.keep_valid()
+        assert len(new.open_boundary(tmp_path / "a")) == kept
+
+    def test_without_pairs_nothing_is_said_about_them(self) -> None:
+        read = explainer().read_boundary(X)
+        assert repr(read) == f"<BoundarySet of {len(read)} points toward 1>"
+        assert not read.is_complete
+
+    def test_a_row_with_missing_cells_needs_a_radius(self) -> None:
+        data = X.copy()
+        data[:10, 2] = np.nan
+        made = ssba.Explainer(
+            lambda Z: Z[:, 0] + np.nan_to_num(Z[:, 2]) > 0, data, target=True
+        ).sample_boundary(50)
+        with pytest.raises(ssba.ArgumentError, match="missing cells"):
+            made.densify(around=data[0])
+
+    @pytest.mark.parametrize("name", ["no/such/folder.parquet", "."])
+    def test_a_file_that_cannot_be_written_is_refused_at_once(self, name: str, tmp_path: Path) -> None:
+        with pytest.raises(ssba.ArgumentError, match="folder"):
+            explainer().sample_boundary(20).to_parquet(tmp_path / name)
 
 
 class TestInfo:

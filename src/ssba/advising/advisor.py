@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ssba.advising.certifying import certify
 from ssba.advising.context import Context
 from ssba.advising.levers import menu_of_levers
@@ -15,7 +17,7 @@ from ssba.answer.certificate import Certificate
 from ssba.answer.levers import Menu
 from ssba.answer.plans import Plan
 from ssba.answer.ranges import Ranges
-from ssba.answer.result import Counterfactual, Explanation
+from ssba.answer.result import Counterfactual, Explanation, Status
 from ssba.answer.trials import Trial
 from ssba.answer.whynot import WhyNot
 from ssba.answering import Request
@@ -23,6 +25,7 @@ from ssba.arguments import whole
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
 from ssba.problem.constraint_lists import constraint_list
+from ssba.problem.targets import describe
 from ssba.search.robust import Ball, ScoreMargin
 
 
@@ -72,9 +75,10 @@ def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:
     if number < len(found):
         return found[number]
     if not found:
+        remedy = "" if explanation.status is Status.ALREADY_THERE else " why_not() tells what to relax"
         raise ArgumentError(
             f"{who}() needs an answer, but this query ended as {explanation.status.value}: "
-            f"{explanation.sentence} why_not() tells what to relax"
+            f"{explanation.sentence}{remedy}"
         )
     raise ArgumentError(f"{who}(answer={number}): there are {len(found)} answers, counted from 0")
 
@@ -90,7 +94,23 @@ def attached(engine: Engine, explanation: Explanation) -> Explanation:
     constraints = constraint_list(explanation.constraints, engine.space.by_name)
     x = engine.space.encode_row(explanation.query)
     context = Context(engine, x, constraints, _request(explanation.wishes))
+    if (wished := describe(context.goal)) != explanation.target:
+        raise ArgumentError(f"this explanation leads to {explanation.target}, this explainer to {wished}")
+    if not _measures_alike(context, explanation):
+        raise ArgumentError(
+            "this explanation's distances are others than this explainer's; give it the distance, scale and "
+            "weights of then"
+        )
     return replace(explanation, advisor=QueryAdvisor(context))
+
+
+def _measures_alike(context: Context, explanation: Explanation) -> bool:
+    """Tell whether the explainer finds the distances that the explanation tells."""
+    metric = context.engine.metric
+    moves = [*explanation.counterfactuals, *([explanation.bounded] if explanation.bounded else [])]
+    found = [float(metric.distance(context.encode(one.values)[None, :], context.x)[0]) for one in moves]
+    told = [one.distance for one in moves]
+    return metric.norm == explanation.metric and bool(np.allclose(found, told, rtol=1e-9, atol=0.0))
 
 
 def _request(wishes: tuple[str, ...]) -> Request:

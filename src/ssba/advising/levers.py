@@ -42,7 +42,7 @@ def menu_of_levers(context: Context, most_columns: int = 3, most_rows: int = 60_
         How many model rows to spend at most.
     """
     most_rows = whole("most_rows", most_rows, at_least=1)
-    most = whole("most_columns", most_columns, at_least=1)
+    most = whole("most_columns", most_columns, at_least=1, at_most=3)
     request = context.request
     if request.max_changes is not None:
         most = min(most, request.max_changes)

@@ -175,7 +175,7 @@ def _count(feature: Feature, visits: float, most: float) -> int:
     if count > _MOST_VISITS:
         raise ArgumentError(
             f"max_step[{feature.name!r}] is {most:g}, which takes {count:,} visits; at most {_MOST_VISITS} "
-            f"are planned: give {most * count / _MOST_VISITS:.3g} or more"
+            f"are planned: give {_rounded_up(most * count / _MOST_VISITS)} or more"
         )
     return count
 
@@ -222,3 +222,9 @@ def _by_column(context: Context, who: str, wanted: Any, example: str) -> dict[in
         names.index(name): number(f"{who}[{name!r}]", value, "a positive number", low=0, high=1e300)
         for name, value in given.items()
     }
+
+
+def _rounded_up(number: float) -> str:
+    """Write a number in three digits that are not below it."""
+    power = 10.0 ** (2 - math.floor(math.log10(number)))
+    return f"{math.ceil(number * power) / power:.3g}"

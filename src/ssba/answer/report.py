@@ -17,6 +17,7 @@ from ssba.answer import report_query as one
 from ssba.answer.charts_tracks import Surroundings
 from ssba.answer.cohort import Cohort, cohort_of
 from ssba.answer.report_html import Markup, element, page, section
+from ssba.arguments import file_to_write
 from ssba.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -92,13 +93,13 @@ def write_report(
     """
     from ssba.answer.result import Explanation, Explanations
 
+    path = file_to_write("file", file)
     if isinstance(results, Explanation):
         written = query_page(results, parts, title)
     elif isinstance(results, Explanations):
         written = cohort_page(results, parts, title)
     else:
         raise ArgumentError(f"results is {results!r:.80}; give what explain() or explain_many() returned")
-    path = Path(file)
     path.write_text(written, encoding="utf-8")
     return path
 

@@ -2,9 +2,10 @@
 
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from ssba.arguments import file_to_write
 from ssba.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def write_parquet(table: Callable[[], Any], file: str | PathLike[str]) -> None:
         raise ArgumentError("to_parquet() needs pyarrow: pip install 'ssba[arrow]'")
     import pyarrow.parquet as pq
 
-    pq.write_table(table(), fspath(file))
+    path = file_to_write("to_parquet(file)", file)
+    pq.write_table(table(), path)
 
 
 def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any:

@@ -11,6 +11,9 @@ from typing import TypeVar
 from ssba.problem.targets import Reply
 from ssba.run.arrays import Array, namespace
 
+# Sums of this many halves are exact, with some bits to spare for the row that they lead to.
+_MOST_HALVINGS = 48
+
 Answer = TypeVar("Answer")
 Asking = Generator[Array, Reply, Answer]
 """A search: it yields rows, is sent a `Reply` about them, and returns an answer."""
@@ -89,13 +92,13 @@ def _blend(start: Array, way: Array) -> Callable[[Array], Array]:
 
 
 def steps_for(tolerance: float) -> int:
-    """Return how many halvings bring a segment under the tolerance.
+    """Return how many halvings bring a segment under the tolerance, or as near to it as shares can tell.
 
-    >>> steps_for(1e-3)
-    10
+    >>> steps_for(1e-3), steps_for(1e-30)
+    (10, 48)
     """
     steps, width = 0, 1.0
-    while width >= tolerance and steps < 60:
+    while width >= tolerance and steps < _MOST_HALVINGS:
         steps, width = steps + 1, width / 2
     return steps
 

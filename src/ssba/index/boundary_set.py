@@ -85,7 +85,7 @@ class BoundarySet:
     @property
     def is_complete(self) -> bool:
         """Whether every pair of rows has been used, so that no further point can come."""
-        return self.pairs_used >= self.pairs
+        return 0 < self.pairs <= self.pairs_used
 
     @property
     def inside(self) -> Matrix:
@@ -104,9 +104,9 @@ class BoundarySet:
     def __repr__(self) -> str:
         """Say what the set holds in one line."""
         used = "all" if self.is_complete else f"{self.pairs_used:,} of"
+        pairs = f", from {used} {self.pairs:,} pairs" if self.pairs else ""
         where = f" in {self.path}" if self.path else ""
-        points = f"{len(self):,} points toward {self.target}, from {used} {self.pairs:,} pairs"
-        return f"<BoundarySet of {points}{where}>"
+        return f"<BoundarySet of {len(self):,} points toward {self.target}{pairs}{where}>"
 
     def nearest(self, row: Any, constraints: Constraints = (), k: int = 10) -> Neighbours:
         """Return the `k` stored points nearest to a row among those that meet the constraints.
@@ -216,6 +216,7 @@ class BoundarySet:
         engine = self._engine
         one_of("method", method, get_args(Method))
         n = whole("densify(n=...)", n, at_least=1)
+        tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
         x = engine.space.encode_row(around)
         given = constraint_list(constraints, engine.space.by_name)
         regions = compile_regions(engine.space, engine.metric, x, given)
@@ -241,7 +242,11 @@ class BoundarySet:
         everywhere = compile_regions(self._engine.space, self._engine.metric, x, ())
         nearest = self.hits([Query(x, everywhere)], 1)[0].distance
         if not len(nearest):
-            raise ArgumentError("densify needs radius=... here, since the set has no point to measure from")
+            raise ArgumentError(
+                "densify needs radius=... here, since no point of the set has the row's missing cells"
+                if len(self)
+                else "densify needs radius=... here, since the set has no point to measure from"
+            )
         # Beyond the nearest point, so that both sides are met.
         return 1.5 * float(nearest[0]) or 1.0
 

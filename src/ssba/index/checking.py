@@ -93,4 +93,4 @@ def keep_what_holds(engine: Engine, shelf: Shelf, identity: Identity, adopted: b
             return None
         return Held(np.asfortranarray(rows[kept]), about)
 
-    shelf.rewrite(identity, change)
+    shelf.rewrite(identity, change, of_any=adopted)

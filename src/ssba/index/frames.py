@@ -8,7 +8,9 @@ from os import PathLike, fspath
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
+from ssba.arguments import file_to_write
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
 from ssba.index.identity import identity_of
@@ -33,9 +35,10 @@ def write_parquet(engine: Engine, blocks: Sequence[Block], file: str | PathLike[
     need_arrow("to_parquet()")
     import pyarrow.parquet as pq
 
+    path = file_to_write("to_parquet(file)", file)
     rows = _loaded(engine, blocks)
     first = _table(engine, next(rows)).replace_schema_metadata(_metadata(engine))
-    with pq.ParquetWriter(fspath(file), first.schema) as writer:
+    with pq.ParquetWriter(path, first.schema) as writer:
         writer.write_table(first)
         for more in rows:
             writer.write_table(_table(engine, more).cast(first.schema))
@@ -44,7 +47,7 @@ def write_parquet(engine: Engine, blocks: Sequence[Block], file: str | PathLike[
 def read_points(engine: Engine, source: Any) -> Iterator[Matrix]:
     """Yield the encoded rows of a frame, or of a Parquet file in portions."""
     if not isinstance(source, str | PathLike):
-        if not frames.is_frame(source):
+        if not frames.is_frame(source) and not isinstance(source, np.ndarray):
             raise ArgumentError(
                 f"{source!r:.80} is no frame and no name of a Parquet file; give boundary points as a "
                 "pandas, polars or pyarrow frame with the explainer's columns, or a file of to_parquet()"

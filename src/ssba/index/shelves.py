@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ssba.boundary.files import Identity, Manifest, Shard, Store
+from ssba.index.identity import refuse_another
 from ssba.problem.space import Matrix
 
 About = Mapping[str, str | int | float]
@@ -97,8 +98,11 @@ class Shelf(Protocol):
         """Add a block, unless `unwanted` says of what is there now that it is not needed any more."""
         ...
 
-    def rewrite(self, identity: Identity, change: Change) -> None:
-        """Put what `change` makes of each block in its place, under a new identity."""
+    def rewrite(self, identity: Identity, change: Change, of_any: bool) -> None:
+        """Put what `change` makes of each block in its place, under an identity.
+
+        `of_any`: also where the blocks are about something else by now.
+        """
         ...
 
 
@@ -117,7 +121,7 @@ class InMemory:
         """Add a block; nobody else does so meanwhile."""
         self.held = (*self.held, Held(np.asfortranarray(points), about))
 
-    def rewrite(self, identity: Identity, change: Change) -> None:
+    def rewrite(self, identity: Identity, change: Change, of_any: bool) -> None:
         """Put what `change` makes of each block in its place."""
         changed = [change(block) or block for block in self.held]
         self.held = tuple(block for block in changed if block.rows)
@@ -147,11 +151,13 @@ class OnDisk:
 
         self.store.append(points, about, unless)
 
-    def rewrite(self, identity: Identity, change: Change) -> None:
+    def rewrite(self, identity: Identity, change: Change, of_any: bool) -> None:
         """Publish what `change` makes of each shard, those added meanwhile included."""
         done: list[tuple[Shard, Shard | None]] = []
 
         def changed(manifest: Manifest) -> Manifest | None:
+            if not of_any:
+                refuse_another(manifest.identity, identity, str(self.path))
             if any(not any(shard == old for old, _ in done) for shard in manifest.shards):
                 return None
             made = [new for old, new in done if new is not None and old in manifest.shards]
