@@ -62,6 +62,7 @@ DRAWN: dict[str, Callable[[Axes | None], Axes]] = {
 
 @pytest.fixture(autouse=True)
 def _figures_are_closed() -> Iterator[None]:
+    plt.close("all")
     yield
     plt.close("all")
 

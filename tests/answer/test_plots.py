@@ -36,6 +36,7 @@ BOUNDED = replace(FOUND, answer=(4, 5), answer_reaches=False)
 
 @pytest.fixture(autouse=True)
 def _figures_are_closed() -> Iterator[None]:
+    plt.close("all")
     yield
     plt.close("all")
 
