@@ -49,7 +49,7 @@ def test_each_lever_says_how_sure_it_is() -> None:
 
 def test_the_plain_form_is_json_and_complete() -> None:
     told = json.loads(json.dumps(MENU.to_dict(), allow_nan=False))
-    assert set(told) == {*Menu.__dataclass_fields__, "sentence"}
+    assert set(told) == {*Menu.__dataclass_fields__, "schema", "sentence"}
     assert told["levers"][1]["changes"] == {"chol": [240.0, 200.0]}
     assert told["unable"][1]["proof"] == "unreachable"
 
