@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ssba
 from ssba.answer.text import evidence_sentence
@@ -151,6 +153,7 @@ class TestDraws:
             ssba.Explainer(half_space, X).explain([0.0, 0, 0], evidence=wanted)
 
 
+RULES = ("if a changes: b >= x.b", "a >= x.a - 2", "a + 2 * b <= 14", "b <= 2.5", "if b changes: a == x.a")
 COUNTS = pd.DataFrame({"a": RNG.integers(0, 12, 200), "b": RNG.integers(0, 12, 200)})
 
 
@@ -199,6 +202,78 @@ class TestExhausted:
         assert explanation.best is not None
         assert explanation.best.distance == pytest.approx(best)
         assert explanation.evidence.proof == "exhausted"
+
+    @settings(max_examples=25, deadline=None)
+    @given(
+        query=st.tuples(st.integers(0, 11), st.integers(0, 12)),
+        rules=st.lists(
+            st.sampled_from(
+                [
+                    "if a changes: b >= x.b",
+                    "a >= x.a - 2",
+                    "a + 2 * b <= 14",
+                    "b <= 2.5",
+                    "if b changes: a == x.a",
+                ]
+            ),
+            unique=True,
+            max_size=3,
+        ),
+        hits=st.sets(st.integers(0, 155), min_size=1, max_size=12),
+    )
+    def test_among_coarse_and_fine_steps_it_is_the_nearest_too(
+        self, query: tuple[int, int], rules: list[str], hits: set[int]
+    ) -> None:
+        """Regions whose columns have other steps are looked through outward in step with each other."""
+        data = pd.DataFrame([(a, b / 4) for a in range(12) for b in range(13)], columns=["a", "b"])
+
+        def model(rows: pd.DataFrame) -> Any:
+            return np.isin((rows["a"] * 13 + rows["b"] * 4).round().to_numpy(dtype=int), list(hits))
+
+        if model(data).all():
+            return
+        a, b = query[0], query[1] / 4
+        explainer = ssba.Explainer(
+            model,
+            data,
+            target=True,
+            scale="none",
+            features={"a": ssba.integer(), "b": ssba.numeric(step=0.25)},
+        )
+        explanation = explainer.explain({"a": a, "b": b}, rules)
+        allowed = {
+            "if a changes: b >= x.b": (data.a == a) | (data.b >= b),
+            "a >= x.a - 2": data.a >= a - 2,
+            "a + 2 * b <= 14": data.a + 2 * data.b <= 14,
+            "b <= 2.5": data.b <= 2.5,
+            "if b changes: a == x.a": (data.b == b) | (data.a == a),
+        }
+        fine = np.logical_and.reduce([model(data), *(allowed[rule] for rule in rules)])
+        if explanation.status == "already_there":
+            assert 13 * a + query[1] in hits
+        elif fine.any():
+            assert explanation.best is not None
+            nearest = np.hypot(data.a[fine] - a, data.b[fine] - b).min()
+            assert explanation.best.distance == pytest.approx(nearest)
+            assert explanation.evidence.proof == "exhausted"
+        else:
+            assert explanation.status in ("bounded", "infeasible")
+
+    def test_the_way_outward_asks_little_beyond_the_answer(self) -> None:
+        model = Counting(lambda rows: rows[:, 0] + rows[:, 1] >= 24)
+        data = np.stack(np.meshgrid(range(60), range(60)), axis=-1).reshape(-1, 2).astype(float)
+        steps = {f"x{j}": ssba.integer() for j in range(2)}
+        explainer = ssba.Explainer(model, data, target=True, scale="none", features=steps)
+        explanation = explainer.explain([10.0, 10.0])
+        assert explanation.best is not None
+        assert explanation.best.distance == pytest.approx(np.sqrt(8))
+        # The first shell has 45 rows: all those nearer than 4.
+        assert explanation.rows_used <= 60
+        assert explanation.evidence.proof == "exhausted"
+
+    def test_several_answers_are_more_than_the_nearest_rows(self) -> None:
+        explanation = self.explainer().explain({"a": 5, "b": 6}, k=3)
+        assert len(explanation.counterfactuals) == 3
 
     def test_too_many_ways_to_obey_the_rules_prove_nothing(self) -> None:
         rules = [f"if a == {i}: b >= {i % 3}" for i in range(7)]

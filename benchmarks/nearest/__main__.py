@@ -12,6 +12,7 @@ proved limit is a fault, told at the end.
 """
 
 import argparse
+import itertools
 import sys
 from collections import Counter
 from pathlib import Path
@@ -43,7 +44,7 @@ def measured(case: Case, methods: list[str], limits: Limits, wished: argparse.Na
         lowered, faults = lower_limits(case, limits, checked[method], method)
         beaten[method] = faults
         if wished.batch and ENTRIES[method].at_once and outcome.status == "ready":
-            batch[method] = _batch_cpu(case, method, wished)
+            batch[method] = _batch_cpu(case, method, asked, wished)
         print(f"{case.name}, {method}: {outcome.status} {outcome.why}; {lowered} limits lowered", flush=True)
         for trouble in (*faults, *Counter(answer.error for answer in outcome.answers if answer.error)):
             print(trouble, flush=True)
@@ -67,9 +68,9 @@ def _same_model(case: Case, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _batch_cpu(case: Case, method: str, wished: argparse.Namespace) -> float:
-    """CPU seconds a query where many are asked together; of those unsolved or unreachable, too."""
-    which = list(range(min(wished.batch, len(case.queries))))
+def _batch_cpu(case: Case, method: str, asked: list[int], wished: argparse.Namespace) -> float:
+    """CPU seconds a query where many are asked together: the same ones as one by one, again and again."""
+    which = list(itertools.islice(itertools.cycle(asked), wished.batch))
     outcome = run(Task(case.name, method, which, wished.data, wished.budget_seconds))
     return sum(answer.cpu for answer in outcome.answers) / max(1, len(outcome.answers))
 

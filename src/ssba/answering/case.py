@@ -16,7 +16,7 @@ from ssba.problem.space import Matrix
 from ssba.problem.targets import Goal
 from ssba.search.archive import Archive
 from ssba.search.pick import Diversity
-from ssba.search.robust import Ball, Margin
+from ssba.search.robust import Ball, Margin, ScoreMargin
 from ssba.search.sparse import PRICES, Sparsity
 from ssba.search.stored import Stored
 
@@ -68,6 +68,12 @@ class Request:
         wants_sets = self.diversity == "levers" and self.k > 1
         price = PRICES["balanced" if wants_sets and self.sparsity == "none" else self.sparsity]
         return max(1.0, price / (1 + SHORTER))
+
+    @property
+    def asks_only_for_goal(self) -> bool:
+        """Whether a row that reaches the goal gives all that is asked for, but for a ball around it."""
+        by_score = isinstance(self.margin, ScoreMargin)
+        return self.max_changes is None and not self.plausible and not by_score
 
     @property
     def wants_few(self) -> bool:

@@ -10,6 +10,7 @@ from ssba.answer.result import Evidence
 from ssba.answering.case import Case, Limits
 from ssba.answering.few import part_of
 from ssba.answering.opening import is_optimal, knows_all_regions
+from ssba.answering.outward import MOST_EXHAUSTED
 from ssba.answering.watching import asking, tried, watched
 from ssba.boundary.bisection import Answer, Asking
 from ssba.engine import Engine
@@ -19,8 +20,6 @@ from ssba.search.evidence import draw_nearer, share_bound
 from ssba.search.exhaust import ask_all, legal_rows_within
 from ssba.search.refine import Effort, nearest_search
 
-# More rows than this are not asked for the sake of an exact answer.
-_MOST_EXHAUSTED = 8000
 # What the search may spend that goes on from a drawn row which reached the target.
 _ROWS_FROM_A_DRAW = 600
 _SALT = 59
@@ -34,7 +33,7 @@ def gather_evidence(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
     Rows are drawn once the search has come to its end. A draw that reaches the target is a better answer:
     the search goes on from there, and rows are drawn once more.
     """
-    if not case.request.evidence:
+    if not case.request.evidence or case.exhausted:
         return
     rows = _all_nearer(engine, case, limits)
     if rows is not None:
@@ -102,7 +101,7 @@ def _is_at(case: Case, radius: float) -> bool:
 
 def _all_nearer(engine: Engine, case: Case, limits: Limits) -> list[Matrix] | None:
     """Return, region by region, all legal rows nearer than the best answer; None if not few enough."""
-    left = int(min(_MOST_EXHAUSTED, limits.rows - case.rows_asked))
+    left = int(min(MOST_EXHAUSTED, limits.rows - case.rows_asked))
     found = []
     for archive in case.region_archives:
         rows = legal_rows_within(

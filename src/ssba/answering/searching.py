@@ -5,6 +5,7 @@ The rows asked are the same for every budget, up to where it ends. So a larger b
 
 from ssba.answering.case import Case, Limits
 from ssba.answering.few import search_few
+from ssba.answering.outward import ask_outward
 from ssba.answering.proving import gather_evidence, with_draws
 from ssba.answering.robust import make_room
 from ssba.answering.sparse import search_levers, sparsify
@@ -28,6 +29,8 @@ def search_case(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
 
 def _nearest(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
     """Search one region after the other; one that begins beyond the best answer so far is left out."""
+    if (yield from ask_outward(engine, case, limits)):
+        return
     for number, archive in enumerate(case.archives):
         if not case.begins_nearer(archive):
             continue

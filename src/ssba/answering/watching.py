@@ -21,15 +21,18 @@ def watched(
     """
     running = recorded(search, archive, rows, limits.is_over)
     waiting: list[Matrix] = []
+    count = 0
     try:
         asked = next(running)
         while True:
             reply = yield asked
             if not case.scouting:
                 waiting.append(asked[~reply.reached])
-            if sum(map(len, waiting)) >= _ROWS_AT_ONCE:
+                count += len(waiting[-1])
+            if count >= _ROWS_AT_ONCE:
                 case.missed.append(_distances(archive, waiting))
                 waiting.clear()
+                count = 0
             asked = running.send(reply)
     except StopIteration as end:
         answer: Answer | None = end.value

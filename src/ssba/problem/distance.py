@@ -8,6 +8,7 @@ root of the sum of squares, ``"l1"`` and ``"gower"`` the plain sum; ``"gower"`` 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -36,9 +37,15 @@ class Metric:
         xp = namespace(Z)
         gap = xp.abs(Z - x) / self.scale
         missing = xp.isnan(gap)
+        if self._all_numbers and not xp.any(missing):
+            return gap * self.weight
         differs = (Z != x) & ~(xp.isnan(Z) & xp.isnan(x))
         gap = xp.where(self.discrete | missing, xp.astype(differs, gap.dtype), gap)
         return gap * self.weight
+
+    @cached_property
+    def _all_numbers(self) -> bool:
+        return not bool(namespace(self.discrete).any(self.discrete))
 
     def distance(self, Z: Array, x: Array) -> Array:
         """Return the distance of each row of `Z` from `x`."""

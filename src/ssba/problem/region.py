@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ssba.problem.grid import Grid
-from ssba.run.arrays import Array, namespace
+from ssba.run.arrays import Array, marked, namespace
 
 # Dykstra's method converges linearly; what is left after these rounds is mended by `_shrink`.
 _ROUNDS = 100
@@ -114,20 +114,52 @@ class Region:
     def contains(self, Z: Array) -> Array:
         """Tell which rows are feasible."""
         xp = namespace(Z)
-        same = (Z == self.x) | (xp.isnan(Z) & xp.isnan(self.x))
-        boxed = ((self.lower <= Z) & (Z <= self.upper)) | (same & self.keeps_x)
-        fine = xp.where(self.held, same, boxed & self._is_allowed(Z) | (same & xp.isnan(Z)))
-        feasible = xp.all(fine, axis=-1)
+        if self._is_box:
+            low, high = self._ends
+            feasible = xp.all((low <= Z) & (Z <= high), axis=-1)
+        else:
+            feasible = self._contains_cells(Z)
         if self.rows is not None:
             feasible = feasible & xp.all(self.rows.violation(Z) <= 0, axis=-1)
         return feasible
 
-    @property
+    def _contains_cells(self, Z: Array) -> Array:
+        """Tell in which rows every cell is one of the legal ones of its column."""
+        xp = namespace(Z)
+        same = (Z == self.x) | (xp.isnan(Z) & xp.isnan(self.x))
+        boxed = ((self.lower <= Z) & (Z <= self.upper)) | (same & self.keeps_x)
+        fine = xp.where(self.held, same, boxed & self._is_allowed(Z) | (same & xp.isnan(Z)))
+        return xp.all(fine, axis=-1)
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The bounds, with those of held cells closed around the query's own."""
+        xp = namespace(self.x)
+        return xp.where(self.held, self.x, self.lower), xp.where(self.held, self.x, self.upper)
+
+    @cached_property
+    def _keeps_outside(self) -> bool:
+        """Whether a cell of the query is feasible though it lies outside the bounds."""
+        outside = (self.x < self.lower) | (self.x > self.upper)
+        return bool(namespace(self.x).any(self.keeps_x & ~self.held & outside))
+
+    @cached_property
+    def _is_box(self) -> bool:
+        """Whether the bounds alone tell which cells are feasible: no levels, nothing missing."""
+        xp = namespace(self.x)
+        return not (self._has_levels or self._keeps_outside or bool(xp.any(xp.isnan(self.x))))
+
+    @cached_property
     def free(self) -> Array:
         """Which columns can take more than one value."""
         xp = namespace(self.lower)
         several = xp.sum(xp.astype(self.allowed, xp.int64), axis=1) > 1
         return ~self.held & xp.where(self.discrete, several, self.lower < self.upper)
+
+    @cached_property
+    def free_count(self) -> int:
+        """How many columns can take more than one value."""
+        return len(marked(self.free))
 
     @cached_property
     def _has_levels(self) -> bool:
@@ -140,10 +172,12 @@ class Region:
 
     def _clip(self, Z: Array) -> Array:
         xp = namespace(Z)
+        low, high = self._ends
         # Quicker than the namespace's clip, which makes copies of the bounds first.
-        clipped = xp.minimum(xp.maximum(Z, self.lower), self.upper)
-        own = self.held | (self.keeps_x & (Z == self.x))
-        return xp.where(own, self.x, clipped)
+        clipped = xp.minimum(xp.maximum(Z, low), high)
+        if not self._keeps_outside:
+            return clipped
+        return xp.where(self.keeps_x & (Z == self.x), self.x, clipped)
 
     def _is_allowed(self, Z: Array) -> Array:
         """Look up every discrete code in its column's row of `allowed`; true for other columns."""

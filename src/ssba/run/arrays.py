@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-_NUMPY = array_namespace(np.empty(0))
+# From version 2 on, NumPy itself is such a namespace; that spares a wrapper around each call.
+_NUMPY = np if hasattr(np, "astype") else array_namespace(np.empty(0))
 
 Array: TypeAlias = Any
 """An array of any namespace; the standard has no static type that checkers understand yet."""
@@ -18,9 +19,10 @@ Array: TypeAlias = Any
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that the arrays share."""
     # Kernels ask this all the time, mostly about NumPy arrays: these are told by their type alone.
-    if all(type(array) is np.ndarray for array in arrays):
-        return _NUMPY
-    return array_namespace(*arrays)
+    for array in arrays:
+        if type(array) is not np.ndarray:
+            return array_namespace(*arrays)
+    return _NUMPY
 
 
 def like(values: Any, reference: Array) -> Array:
@@ -46,7 +48,10 @@ def choose(rows: Array, numbers: Any) -> Array:
     array([[3.],
            [1.]])
     """
-    return namespace(rows).take(rows, like(np.asarray(numbers, dtype=np.int64), rows), axis=0)
+    numbers = np.asarray(numbers, dtype=np.int64)
+    if type(rows) is np.ndarray:
+        return rows.take(numbers, axis=0)
+    return namespace(rows).take(rows, like(numbers, rows), axis=0)
 
 
 def repeated(row: Array, count: int) -> Array:

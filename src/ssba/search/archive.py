@@ -14,6 +14,7 @@ from ssba.problem.distance import Metric
 from ssba.problem.region import Region
 from ssba.problem.targets import Reply
 from ssba.run.arrays import Array, choose, like, namespace, to_numpy
+from ssba.search.repeats import different, row_keys
 
 _FRONT = 64
 
@@ -97,18 +98,9 @@ class Archive:
         """Return the nearest different rows that reached the target."""
         if self.found is None:
             return self.region.x[None, :][:0]
-        chosen: dict[bytes, int] = {}
-        for i, row in enumerate(to_numpy(self.found)):
-            chosen.setdefault(row_key(row), i)
-            if len(chosen) == count:
-                break
-        return choose(self.found, list(chosen.values()))
-
-
-def row_key(row: Array) -> bytes:
-    """Return a key that equal rows share: missing cells are equal, and so are 0.0 and -0.0."""
-    key: bytes = np.ascontiguousarray(row + 0.0).tobytes()
-    return key
+        if count == 1:
+            return self.found[:1, :]
+        return choose(self.found, different(self.found)[:count])
 
 
 def recorded(
@@ -144,7 +136,7 @@ def _asked_once(Z: Array, archive: Archive) -> Asking[Reply]:
         archive.rows_asked += Z.shape[0]
         return (yield Z)
     memory = archive.memory
-    keys = [row_key(row) for row in to_numpy(Z)]
+    keys = row_keys(Z)
     fresh = {key: i for i, key in enumerate(keys) if key not in memory}
     if fresh:
         asked = choose(Z, list(fresh.values()))

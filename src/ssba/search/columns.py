@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from ssba.boundary.bisection import Asking
 from ssba.problem.region import Region
 from ssba.run.arrays import Array, choose, like, marked, namespace, to_numpy
-from ssba.search.archive import Archive, row_key
+from ssba.search.archive import Archive
+from ssba.search.repeats import different
 from ssba.search.starts import levels_of, with_column
 
 # Where a column's limit is looked for between its ends, again and again between the answers.
@@ -154,10 +155,5 @@ def other_levels(archive: Archive, most: int) -> Array:
 def nearest_of(archive: Archive, rows: Array, count: int) -> Array:
     """Return the nearest different rows of some."""
     order = np.argsort(to_numpy(archive.metric.distance(rows, archive.region.x)), kind="stable")
-    host = to_numpy(rows)
-    chosen: dict[bytes, int] = {}
-    for i in order.tolist():
-        chosen.setdefault(row_key(host[i]), i)
-        if len(chosen) == count:
-            break
-    return choose(rows, list(chosen.values()))
+    ordered = choose(rows, order)
+    return choose(ordered, different(ordered)[:count])

@@ -10,24 +10,21 @@ from numpy.typing import NDArray
 from ssba.boundary.bisection import Asking
 from ssba.run.arrays import Array, choose, like, marked, namespace, to_numpy
 from ssba.search.archive import Archive
-from ssba.search.normals import Look, broad_score_normal, foot, label_normal, movable, score_normal
-from ssba.search.rays import race, rays_to
+from ssba.search.normals import NEAR, Look, broad_score_normal, foot, label_normal, movable, score_normal
+from ssba.search.rays import FEW_COLUMNS, race, rays_to
 
-# How far toward the foot of the plane to go; beyond 1 helps where the boundary bends toward the query.
-_FAN = np.array([0.25, 0.5, 1.0, 1.6])
+# How far toward the foot of the plane to go: less than all of it where the boundary bends away.
+_FAN = np.array([0.3, 0.7, 1.0])
 FIRST_LOOK = Look(width=0.05, steepest=2.0, halvings=5)
 QUICK_LOOK = Look(width=0.05, steepest=1.6, halvings=3)
 _NEXT_LOOK = Look(width=0.05, steepest=0.6, halvings=3)
 _LAST_LOOK = Look(width=0.02, steepest=0.3, halvings=3)
-# Differences of scores are taken over this share of the distance, and over more after a step that failed.
-_NEAR, _AROUND = 1e-3, 0.03
 # Scores of trees that do not answer to the first answer to this one.
 _TREE_STEP = 0.2
 # Where a face that is in the way is looked for: how far aside, and how much farther out.
 _ASIDE, _FARTHER = np.array([0.02, 0.06, 0.2]), 1.3
 # Normals whose angle has this cosine or more are those of a plane.
 _STRAIGHT = 0.9999
-_FEW = 8
 # An edge is where the planes of the last few looks meet.
 _PLANES = 3
 # A crossing is located within this share of its distance: labels need it more exactly for the next look.
@@ -51,6 +48,7 @@ class Descent:
     flat: bool = False
     straight: bool = False
     normal: Array = None
+    look: Look | None = None
 
     @property
     def settled(self) -> bool:
@@ -101,14 +99,14 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
     looked at next, where a ray toward the foot crosses it, so that both planes show their edge.
     """
     now, weak, is_other_face = begin, 0, False
-    look: Look | None = None
+    look = begin.look
     at, planes = begin.row, list[_Plane]()
     for _ in range(pace.rounds):
         columns = _columns(archive, at, pace.by_labels)
         guess = now.normal if _can_guess(archive, columns) and not is_other_face else None
         look = look or (pace.first_look if guess is None else _NEXT_LOOK)
         seen = FIRST_LOOK if is_other_face else look
-        normal = yield from _normal(archive, at, columns, pace, seen, broad=weak > 1, guess=guess)
+        normal = yield from _normal(archive, at, columns, pace, seen, guess)
         if not marked(normal != 0) or (yield from _is_flat(archive, at, normal, columns, pace)):
             return replace(now, flat=True)
         straight = bool(planes) and not weak and _cosine(planes[-1].normal, normal) > _STRAIGHT
@@ -136,9 +134,10 @@ def descend(archive: Archive, begin: Descent, pace: Pace) -> Asking[Descent]:
         else:
             nearer = standing(archive, row)
             weak += nearer.distance > now.distance * (1 - pace.gain)
-            now = replace(nearer, straight=now.straight, normal=normal)
+            now = replace(nearer, straight=now.straight, normal=normal, look=look)
             at = now.row
-        if weak > 2:
+        # With few columns, rounds are cheap, and one more of them often finds an edge.
+        if weak > (1 if len(columns) > FEW_COLUMNS else 2):
             return replace(now, stalled=True)
     return now
 
@@ -149,7 +148,7 @@ def _can_guess(archive: Archive, columns: list[int]) -> bool:
     With few columns an edge is never far, and looking closely costs little. In L1 the way down leads from
     edge to edge.
     """
-    return len(columns) > _FEW and archive.metric.norm == "l2"
+    return len(columns) > FEW_COLUMNS and archive.metric.norm == "l2"
 
 
 def _following(look: Look, guessed: bool) -> Look:
@@ -240,7 +239,6 @@ def _normal(
     columns: list[int],
     pace: Pace,
     look: Look,
-    broad: bool,
     guess: Array | None,
 ) -> Asking[Array]:
     """Return the normal as scores or labels show it; zeros where nothing moved that could tell."""
@@ -248,9 +246,7 @@ def _normal(
     if not set(marked(row != region.start)) & set(columns):
         return namespace(row).zeros_like(row)
     if not pace.by_labels:
-        if broad:
-            return (yield from broad_score_normal(region, row, columns, _AROUND * distance))
-        return (yield from score_normal(region, row, columns, _NEAR * distance))
+        return (yield from score_normal(region, row, columns, NEAR * distance))
     if len(columns) < 2:
         return namespace(row).zeros_like(row)
     return (yield from label_normal(region, row, columns, look, guess))

@@ -1,6 +1,8 @@
 """Asking about every legal row nearer than the best answer, where these are few: then it is exact."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from ssba.boundary.bisection import Asking
 from ssba.problem.distance import Metric
 from ssba.problem.region import Region
 from ssba.run.arrays import Array, like, marked, to_numpy
-from ssba.search.archive import row_key
+from ssba.search.repeats import different
 
 Vector = NDArray[np.float64]
 
@@ -45,7 +47,8 @@ def legal_rows_within(
     rows = np.empty((len(numbers), len(x)))
     for j, values in enumerate(known):
         rows[:, j] = values[numbers[:, j]]
-    rows = _distinct(to_numpy(region.grid.storable(like(rows, region.x))))
+    rows = to_numpy(region.grid.storable(like(rows, region.x)))
+    rows = rows[different(rows)]
     found = like(rows, region.x)
     distances = to_numpy(metric.distance(found, region.x))
     kept = np.flatnonzero(to_numpy(region.contains(found)) & (distances < radius))
@@ -54,13 +57,40 @@ def legal_rows_within(
     return like(rows[kept[np.argsort(distances[kept], kind="stable")]], region.x)
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How many legal rows a region has before linear rows throw some out, its coarsest step, its far end."""
+
+    rows: int
+    step: float
+    farthest: float
+
+
+def extent_of(region: Region, metric: Metric, most: int) -> Extent | None:
+    """Return the extent of a region; None where a free column has no step, or more than `most` values."""
+    columns = [_values(region, j, math.inf, most) for j in range(region.x.shape[0])]
+    known = [values for values in columns if values is not None]
+    if len(known) < len(columns):
+        return None
+    costs = [_costs(metric, region, j, values) for j, values in enumerate(known)]
+    length = math.sqrt if metric.norm == "l2" else float
+    steps = [float(one[one > 0].min()) for one in costs if (one > 0).any()]
+    return Extent(
+        rows=math.prod(map(len, known)),
+        step=length(max(steps, default=0.0)),
+        farthest=length(sum(float(one.max(initial=0.0)) for one in costs)),
+    )
+
+
 def ask_all(rows: Array, distances: Vector, best: Callable[[], float]) -> Asking[None]:
     """Ask about rows, nearest first, as long as they are nearer than the best answer so far."""
-    for begin in range(0, len(distances), _ROWS_A_CALL):
-        nearer = distances[begin : begin + _ROWS_A_CALL] < best()
+    begin, count = 0, _ROWS_A_CALL
+    while begin < len(distances):
+        nearer = distances[begin : begin + count] < best()
         if not nearer.any():
             return
         yield rows[begin : begin + int(nearer.sum()), :]
+        begin, count = begin + count, max(count, begin // 2)
 
 
 def _values(region: Region, j: int, radius: float, most: int) -> Vector | None:
@@ -129,16 +159,3 @@ def _combinations(
             return None
         numbers, sums, changes = np.c_[numbers[old], new], total[old, new], moved[old, new]
     return numbers
-
-
-def _distinct(rows: Vector) -> Vector:
-    return rows[list(_first_numbers(rows))]
-
-
-def _first_numbers(rows: Vector) -> Iterator[int]:
-    seen = set()
-    for i, row in enumerate(rows):
-        key = row_key(row)
-        if key not in seen:
-            seen.add(key)
-            yield i

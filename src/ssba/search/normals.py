@@ -8,6 +8,9 @@ from ssba.boundary.bisection import Asking
 from ssba.problem.region import Region
 from ssba.run.arrays import Array, choose, like, marked, namespace, to_numpy
 
+# Differences of scores are taken over this share of the distance.
+NEAR = 1e-3
+
 
 def unit_rows(columns: list[int], like_row: Array) -> Array:
     """Return one row per column with a one there and zeros elsewhere; it also scatters values back."""
@@ -140,6 +143,15 @@ def foot(region: Region, z: Array, normal: Array, columns: list[int], norm: str)
     high = xp.where(moves, (region.upper - home) / region.scale, still)
     nearest = (_foot_l2 if norm == "l2" else _foot_l1)(normal, float(xp.sum(normal * u)), low, high)
     return xp.where(moves, home + nearest * region.scale, z)
+
+
+def plane_foot(region: Region, normal: Array, norm: str) -> Array:
+    """Return the row nearest to the query on the plane ``normal @ u == 1``: u is from the start, scaled."""
+    xp = namespace(normal)
+    home = xp.where(xp.isnan(region.start), xp.zeros_like(normal), region.start)
+    z = home + region.scale * normal / xp.sum(normal * normal)
+    columns = movable(region, region.start)
+    return foot(region, xp.where(region.discrete, region.start, z), normal, columns, norm)
 
 
 def _foot_l2(normal: Array, offset: float, low: Array, high: Array) -> Array:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.problem.distance import Metric
-from ssba.search.archive import row_key
 from ssba.search.few import changed_cells
+from ssba.search.repeats import different
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -36,7 +36,7 @@ def pick_order(
     fewest changed columns among those at most so many times as far. With `diversity="levers"` answers
     differ only if each changes a column that the other leaves.
     """
-    order = _without_repeats(rows, np.argsort(metric.distance(rows, x), kind="stable"))
+    order = _without_repeats(rows, metric.distance(rows, x))
     rows = rows[order]
     distances, changed = metric.distance(rows, x), changed_cells(rows, x)
     chosen: list[int] = []
@@ -50,7 +50,7 @@ def pick_order(
             differs = (differs | apart) & (np.arange(len(rows)) != i)
         left &= differs
     spares = [i for i in _offered(distances, changed, price) if i not in chosen][:spare]
-    return [order[i] for i in (*chosen, *spares)], len(chosen)
+    return [int(order[i]) for i in (*chosen, *spares)], len(chosen)
 
 
 def _fewest_within(distances: Vector, changed: Mask, left: Mask, price: float) -> int:
@@ -68,7 +68,8 @@ def _offered(distances: Vector, changed: Mask, price: float) -> list[int]:
         return []
     within = (distances <= price * distances[0]) & (price > 1)
     counts = np.where(within, changed.sum(axis=1), changed.shape[1] + 1)
-    return [int(i) for i in np.lexsort([distances, counts])]
+    numbers: list[int] = np.lexsort([distances, counts]).tolist()
+    return numbers
 
 
 def _crosses(changed: Mask, i: int) -> Mask:
@@ -76,12 +77,14 @@ def _crosses(changed: Mask, i: int) -> Mask:
     return np.asarray((changed & ~changed[i]).any(axis=1) & (~changed & changed[i]).any(axis=1))
 
 
-def _without_repeats(rows: Matrix, order: NDArray[np.int64]) -> list[int]:
-    seen: set[bytes] = set()
-    kept = []
-    for i in order.tolist():
-        key = row_key(rows[i])
-        if key not in seen:
-            seen.add(key)
-            kept.append(i)
-    return kept
+def _without_repeats(rows: Matrix, distances: Vector) -> NDArray[np.int64]:
+    """Return the numbers of different rows, nearest first; only rows as far as another can repeat it."""
+    order = np.argsort(distances, kind="stable")
+    as_far = distances[order][1:] == distances[order][:-1]
+    tied = np.zeros(len(order), dtype=bool)
+    tied[:-1] |= as_far
+    tied[1:] |= as_far
+    kept = ~tied
+    places = np.flatnonzero(tied)
+    kept[places[different(rows[order[places]])]] = True
+    return np.asarray(order[kept])

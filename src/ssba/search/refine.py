@@ -1,5 +1,6 @@
 """The search for the nearest row: starts, a race between them, the way down the boundary, and columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,15 +11,15 @@ from ssba.search import columns
 from ssba.search.archive import Archive
 from ssba.search.descend import QUICK_LOOK, ROUGHLY, TIGHT, Descent, Pace, descend, standing
 from ssba.search.normals import movable, unit_rows
-from ssba.search.rays import race, rays_to
+from ssba.search.rays import FEW_COLUMNS, race, rays_to
 from ssba.search.rough import STARTS, rough_search
-from ssba.search.starts import Ends, find_ends
+from ssba.search.starts import Ends, find_ends, slope_ends
 from ssba.search.stored import RUNNERS, Stored, stored_ends
 from ssba.search.swaps import swap_search
 from ssba.search.together import together
 
-# Up to this many columns, rows are drawn all around the query; how many, and how often again.
-_FEW_COLUMNS, _AROUND, _TRIES = 8, 96, 3
+# With few columns, rows are drawn all around the query: how many, and how often again.
+_AROUND, _TRIES = 96, 3
 # Sets of levels to try with other numbers, and how far the numbers are stretched.
 _LEVEL_SETS, _STRETCH = 48, 2.0
 # To tell a step: by how much a column with at least such a share of the squares goes back, by how much at
@@ -26,6 +27,10 @@ _LEVEL_SETS, _STRETCH = 48, 2.0
 _LESS, _LARGE, _MORE, _SURPLUS = 0.02, 0.05, 0.1, 0.005
 # What a smooth boundary's last rounds may have left to gain.
 _LITTLE = 0.004
+# Ways down that are at most so many times as long as the best are not given up yet.
+_CLOSE = 1.05
+# How closely the last crossing is located.
+_CLOSELY = 2e-5
 # Rows that swap cells at the end, where there are levels or whole numbers.
 _PARENTS = 16
 # How many of the largest changes might do alone.
@@ -46,8 +51,8 @@ class Effort:
     runners: int | None = None
 
 
-# Stored points tell where the boundary is near, so that one way down will do.
-FROM_STORED = Effort(starts=1, gain=3e-3, runners=RUNNERS)
+# Where stored points or the slope at the query tell which way to go, one way down will do.
+ONE_WAY = Effort(starts=1, gain=3e-3, runners=RUNNERS)
 
 
 def nearest_search(
@@ -55,18 +60,22 @@ def nearest_search(
 ) -> Asking[None]:
     """Search for the nearest feasible row that reaches the target; all finds go to the archive.
 
-    It begins at rows of the `pool`, or where `stored` boundary points say that the boundary is near.
+    It begins where `stored` boundary points say that the boundary is near, else where the slope of the score
+    at the query leads, else at rows of the `pool`.
     """
     rng = np.random.default_rng(seed)
     reply = yield archive.region.start[None, :]
     if archive.has_found:
         return
     margin = None if reply.margin is None else float(reply.margin[0])
+    ends = None
     if stored is not None:
         ends = yield from stored_ends(archive, stored, margin is not None)
-        if ends is not None:
-            yield from _improve(archive, ends, margin, rng, FROM_STORED)
-            return
+    if ends is None and margin is not None:
+        ends = yield from slope_ends(archive, pool, margin)
+    if ends is not None:
+        yield from _improve(archive, ends, margin, rng, ONE_WAY)
+        return
     ends = yield from find_ends(archive, pool, rng, margin is not None)
     if ends is not None:
         yield from _improve(archive, ends, margin, rng, effort)
@@ -88,7 +97,6 @@ def _improve(
     margins = None
     if start_margin is not None and ends.margin is not None:
         margins = start_margin, to_numpy(ends.margin)
-    rays = rays_to(region, metric, ends.rows)
     runners = rays_to(region, metric, ends.rows[: effort.runners, :])
     first = margins and (margins[0], margins[1][: effort.runners])
     crossings = yield from race(runners, effort.starts, TIGHT if margins is None else 0.03, first)
@@ -99,14 +107,16 @@ def _improve(
     doubtful = start_margin is None or not best.optimal
     slack = TIGHT if start_margin is None else ROUGHLY
     if best.flat or (doubtful and (yield from _has_steps(archive, best, slack))):
-        crossings = yield from race(rays, STARTS, 0.02, margins)
+        rows = ends.rows if ends.others is None else namespace(ends.rows).concat([ends.rows, ends.others])
+        rays = rays_to(region, metric, rows)
+        crossings = yield from race(rays, STARTS, 0.02, margins if ends.others is None else None)
         yield from rough_search(archive, crossings.rows, start_margin, rng)
     if marked(region.free & (region.discrete | region.grid.stepped)):
         yield from columns.pull_back(archive, archive.nearest(2), rng)
         yield from _other_levels(archive, ends.rows, start_margin, effort)
         yield from swap_search(archive, archive.nearest(_PARENTS), ends.rows, rng, rounds=1)
     yield from _tidy(archive)
-    yield from _polish(archive)
+    yield from _polish(archive, start_margin)
 
 
 def _way_down(
@@ -119,10 +129,23 @@ def _way_down(
     if not best.straight:
         pace = Pace(1, effort.gain, start_margin, best.distance, QUICK_LOOK)
         ways = yield from together([descend(archive, one, pace) for one in others])
-        best = min([best, *ways], key=lambda one: one.distance)
+        best = yield from _best_of(archive, [best, *ways], start_margin, effort)
     if best.settled:
         return best
     return (yield from descend(archive, best, Pace(effort.rounds, effort.gain, start_margin)))
+
+
+def _best_of(
+    archive: Archive, ways: Sequence[Descent], start_margin: float | None, effort: Effort
+) -> Asking[Descent]:
+    """Return the best of several ways down; those that are almost as near go on for one more round first."""
+    least = min(one.distance for one in ways)
+    close = [one for one in ways if one.distance <= _CLOSE * least]
+    if len(close) == 1:
+        return close[0]
+    pace = Pace(1, effort.gain, start_margin)
+    gone = yield from together([descend(archive, one, pace) for one in close if not one.settled])
+    return min([*gone, *(one for one in close if one.settled)], key=lambda one: one.distance)
 
 
 def _elsewhere(
@@ -134,7 +157,7 @@ def _elsewhere(
     """
     region, metric = archive.region, archive.metric
     columns = movable(region, region.start)
-    if not 1 < len(columns) <= _FEW_COLUMNS:
+    if not 1 < len(columns) <= FEW_COLUMNS:
         return
     for _ in range(_TRIES):
         best = archive.nearest(1)[0, :]
@@ -256,11 +279,16 @@ def _traded(archive: Archive, row: Array) -> Array:
 
 
 def _largest_only(archive: Archive, row: Array) -> Array:
-    """Return a row with its few largest changes only, for several numbers of them."""
+    """Return a row with its few largest changes only, for several numbers of them.
+
+    They make up half of the squares or more: with less than that no row would reach the target.
+    """
     region = archive.region
     parts = to_numpy(archive.metric.parts(row[None, :], region.start)[0, :])
-    rank = np.argsort(np.argsort(-parts, kind="stable"), kind="stable")
-    kept = np.array([size for size in _FEW if size < (parts > 0).sum()], dtype=np.int64)
+    order = np.argsort(-parts, kind="stable")
+    rank, squares = np.argsort(order, kind="stable"), np.cumsum(parts[order] ** 2)
+    sizes = [size for size in _FEW if size < (parts > 0).sum() and squares[size - 1] >= 0.5 * squares[-1]]
+    kept = np.array(sizes, dtype=np.int64)
     return namespace(row).where(like(rank[None, :] < kept[:, None], row), row, region.start)
 
 
@@ -272,7 +300,7 @@ def _tidy(archive: Archive) -> Asking[None]:
         yield rows
 
 
-def _polish(archive: Archive) -> Asking[None]:
+def _polish(archive: Archive, start_margin: float | None) -> Asking[None]:
     """Walk the grid while a neighbour is nearer, then close in as finely as is worth it."""
     region = archive.region
     while True:
@@ -285,4 +313,6 @@ def _polish(archive: Archive) -> Asking[None]:
         if archive.best_distance >= before:
             break
     rays = rays_to(region, archive.metric, archive.nearest(1))
-    yield from race(rays, 1, 2e-5, nearest=(1 - 2 * ROUGHLY) * archive.best_distance)
+    # A search by scores has got along with few rows; it takes its time here to ask few more.
+    sections = None if start_margin is None else 1
+    yield from race(rays, 1, _CLOSELY, nearest=(1 - 2 * ROUGHLY) * archive.best_distance, sections=sections)

@@ -10,7 +10,10 @@ from ssba.problem.distance import Metric
 from ssba.problem.region import Region
 from ssba.problem.targets import Reply
 from ssba.run.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
-from ssba.search.archive import Archive, row_key
+from ssba.search.archive import Archive
+from ssba.search.normals import NEAR, movable, plane_foot, score_normal
+from ssba.search.rays import rays_to
+from ssba.search.repeats import different, row_keys
 
 _NEAREST, _FURTHER, _RANDOM = 48, 128, 128
 # Rows known to reach the target need not be asked about; with scores a few are, for their margins.
@@ -18,6 +21,8 @@ _KNOWN, _SCORED = 16, 16
 # With fewer ends than this, rows of further kinds are asked about too: one start alone may end badly.
 _ENOUGH = 3
 _CLIMB_ROUNDS = 30
+# How far to go where the slope leads: beyond what is expected, and at which parts of that.
+_BEYOND, _PARTS = 1.15, np.array([0.35, 1.0])
 _FAR = 1e6
 
 
@@ -25,12 +30,42 @@ _FAR = 1e6
 class Ends:
     """Feasible rows that reach the target, and their margins where the model gives scores.
 
-    `normal` is the boundary's near them, in scaled units, where somebody has an idea of it.
+    `normal` is the boundary's near them, in scaled units, where somebody has an idea of it. `others` reach
+    the target too, and are of use where the boundary has steps.
     """
 
     rows: Array
     margin: Array | None
     normal: Array = None
+    others: Array = None
+
+
+def slope_ends(archive: Archive, pool: Array, start_margin: float) -> Asking[Ends | None]:
+    """Return a row that reaches the target in the direction in which the score rises most at the start.
+
+    None where it does not rise there, as that of trees does not, or where nothing that way reaches.
+    """
+    region, metric = archive.region, archive.metric
+    xp = namespace(pool)
+    near, known = _nearest(region, metric, pool)
+    columns = movable(region, region.start)
+    if len(columns) < 2 or not marked(known):
+        return None
+    near = near[known]
+    within = float(metric.distance(near[:1, :], region.x)[0])
+    normal = yield from score_normal(region, region.start, columns, NEAR * within)
+    if 2 * len(marked(normal != 0)) < len(columns):
+        return None
+    # Where the score would be high enough if it rose on like this; most rise faster farther on.
+    rays = rays_to(region, metric, plane_foot(region, normal / -start_margin, metric.norm)[None, :])
+    farthest = min(_BEYOND * float(rays.distances(np.ones(1))[0]), _BEYOND * within)
+    shares = rays.shares(_PARTS[:, None] * farthest)[:, 0]
+    rows, fine = region.pull_in(rays.at(np.zeros(len(shares), dtype=np.int64), shares))
+    reply = yield rows[fine]
+    hits = marked(reply.reached)[:1]
+    if not hits or reply.margin is None:
+        return None
+    return Ends(choose(rows[fine], hits), xp.take(reply.margin, like(np.array(hits), pool)), others=near)
 
 
 def find_ends(
@@ -85,8 +120,8 @@ def _nearest(region: Region, metric: Metric, pool: Array) -> tuple[Array, Array]
     pool = xp.take(pool, xp.argsort(far, stable=True)[: 2 * _NEAREST], axis=0)
     near = _pulled_in(region, pool)
     near = xp.take(near, xp.argsort(metric.distance(near, region.x), stable=True)[:_NEAREST], axis=0)
-    own = {row_key(row) for row in to_numpy(pool)}
-    known = [row_key(row) in own for row in to_numpy(near)]
+    own = set(row_keys(pool))
+    known = [key in own for key in row_keys(near)]
     return near, like(np.array(known, dtype=bool), near)
 
 
@@ -119,10 +154,7 @@ def _feasible(region: Region, rows: Array) -> Array:
     """Pull rows into the region, and drop repeated ones and those that did not get there."""
     pulled, fine = region.pull_in(rows)
     pulled = pulled[fine]
-    first: dict[bytes, int] = {}
-    for i, row in enumerate(to_numpy(pulled)):
-        first.setdefault(row_key(row), i)
-    return choose(pulled, list(first.values()))
+    return choose(pulled, different(pulled))
 
 
 def _reach(region: Region) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from ssba.problem.region import Region
 from ssba.problem.targets import Reply
 from ssba.run.arrays import Array, choose, like, namespace, to_numpy
 from ssba.search.archive import Archive
-from ssba.search.normals import foot, movable
+from ssba.search.normals import movable, plane_foot
 from ssba.search.rays import rays_to
 from ssba.search.starts import Ends
 
@@ -52,7 +52,7 @@ def stored_ends(archive: Archive, stored: Stored, has_scores: bool) -> Asking[En
     normal = plane_through(region, stored.rows)
     if normal is None:
         return None
-    rays = rays_to(region, metric, _foot(region, normal, metric.norm))
+    rays = rays_to(region, metric, plane_foot(region, normal, metric.norm)[None, :])
     rows, fine = region.pull_in(rays.at(np.zeros(len(_BEYOND), dtype=np.int64), _BEYOND))
     points = stored.rows[stored.reaching][:_ENDS, :]
     xp = namespace(rows)
@@ -68,15 +68,6 @@ def stored_ends(archive: Archive, stored: Stored, has_scores: bool) -> Asking[En
         archive.record(points, Reply(xp.ones(points.shape[0], dtype=xp.bool), None))
         ends = xp.concat([ends, points])
     return Ends(ends, margin, normal) if ends.shape[0] else None
-
-
-def _foot(region: Region, normal: Array, norm: str) -> Array:
-    """Return the row nearest to the query on the plane ``normal @ u == 1``, u from the region's start."""
-    xp = namespace(normal)
-    home = xp.where(xp.isnan(region.start), xp.zeros_like(normal), region.start)
-    z = home + region.scale * normal / xp.sum(normal * normal)
-    columns = movable(region, region.start)
-    return foot(region, xp.where(region.discrete, region.start, z), normal, columns, norm)[None, :]
 
 
 def plane_through(region: Region, stored: Array) -> Array | None:
