@@ -51,7 +51,7 @@ class Budget:
     Budget(rows=500, seconds=None)
     """
 
-    rows: int = 10_000
+    rows: int = 15_000
     seconds: float | None = None
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from ssba.search.archive import Archive, recorded
 from ssba.search.bounded import Surroundings, approach, bounded_search
 from ssba.search.descend import Pace, descend, standing
 from ssba.search.normals import Look, broad_score_normal, foot, label_normal, score_normal
-from ssba.search.profile import profile_search
+from ssba.search.profile import exchange_search, priced_search
 from ssba.search.rays import race, rays_to
 from ssba.search.refine import Effort, nearest_search
 from ssba.search.rough import rough_search
@@ -140,7 +140,13 @@ class Kernels:
     def profile(self) -> Any:
         self.run(asking_about(self.rows), self.numbers, STAIRS)
         rng = np.random.default_rng(0)
-        self.run(profile_search(self.numbers, self.rows[0, :], rng), self.numbers, STAIRS)
+        self.run(priced_search(self.numbers, self.rows[0, :], rng), self.numbers, STAIRS)
+        return self.numbers.nearest(1)
+
+    def exchanges(self) -> Any:
+        self.run(asking_about(self.rows), self.numbers, STAIRS)
+        rng = np.random.default_rng(0)
+        self.run(exchange_search(self.numbers, self.rows, rng), self.numbers, STAIRS)
         return self.numbers.nearest(1)
 
     def rough_by_labels(self) -> Any:

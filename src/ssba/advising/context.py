@@ -43,7 +43,7 @@ class Context:
     x: Matrix
     constraints: tuple[Constraint, ...] = ()
     request: Request = field(default_factory=Request)
-    rows: int = 10_000
+    rows: int = 15_000
 
     @cached_property
     def goal(self) -> Goal:
