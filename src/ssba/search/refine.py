@@ -25,8 +25,8 @@ _LEVEL_SETS, _STRETCH = 48, 2.0
 # To tell a step: by how much a column with at least such a share of the squares goes back, by how much at
 # most the others go on, and how much more than enough that shall be.
 _LESS, _LARGE, _MORE, _SURPLUS = 0.02, 0.05, 0.1, 0.005
-# What a smooth boundary's last rounds may have left to gain.
-_LITTLE = 0.004
+# What a smooth boundary's last rounds may have left to gain, and how often columns may go back for that.
+_LITTLE, _DOUBTS = 0.008, 3
 # Ways down that are at most so many times as long as the best are not given up yet.
 _CLOSE = 1.05
 # How closely the last crossing is located.
@@ -222,14 +222,16 @@ def _has_steps(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
     """Tell whether the boundary has steps.
 
     A way down a smooth boundary that ended a little early leaves columns that can go back, but not for much,
-    and hardly twice in a row.
+    and not time and again.
     """
-    if not (yield from _is_rough(archive, best, slack)):
-        return False
-    nearer = standing(archive, archive.nearest(1)[0, :])
-    if not (1 - _LITTLE) * best.distance < nearer.distance < best.distance:
-        return True
-    return (yield from _is_rough(archive, nearer, slack))
+    for _ in range(_DOUBTS):
+        if not (yield from _is_rough(archive, best, slack)):
+            return False
+        nearer = standing(archive, archive.nearest(1)[0, :])
+        if not (1 - _LITTLE) * best.distance < nearer.distance < best.distance:
+            return True
+        best = nearer
+    return True
 
 
 def _is_rough(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
