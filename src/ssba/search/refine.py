@@ -28,7 +28,7 @@ _LESS, _LARGE, _MORE, _SURPLUS = 0.02, 0.05, 0.1, 0.005
 # What a smooth boundary's last rounds may have left to gain, and how often columns may go back for that.
 _LITTLE, _DOUBTS = 0.008, 3
 # Ways down that are at most so many times as long as the best are not given up yet.
-_CLOSE = 1.05
+_CLOSE = 1.1
 # How closely the last crossing is located.
 _CLOSELY = 2e-5
 # Rows that swap cells at the end, where there are levels or whole numbers.
