@@ -3,10 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ssba
-from ssba.answer.text import columns, join, show
+from ssba.answer.text import cell, columns, join, show
 
 QUERY: dict[str, Any] = {"age": 61, "chol": 286.0, "pain": "strong", "ca": None}
 ANSWER = ssba.Counterfactual(
@@ -146,3 +149,16 @@ class TestPieces:
 
     def test_columns_are_aligned_without_trailing_space(self) -> None:
         assert columns([("a", "bb", ""), ("cc", "d", "e")]) == "a   bb\ncc  d   e"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_can_be_read_back(value: float) -> None:
+    """As it was; one that 32 bits can hold at least as that."""
+    read = float(cell(value))
+    assert read == value or np.float32(read) == np.float32(value) == value
+
+
+@given(st.floats(2.0**-10, 2.0**20, width=32))
+def test_numbers_of_32_bits_have_no_more_digits_than_these(value: float) -> None:
+    assert len(cell(value).replace(".", "").lstrip("0")) <= 12
+    assert np.float32(float(cell(value))) == np.float32(value)

@@ -345,6 +345,7 @@ def test_export_to_a_folder_that_is_not_there_is_refused_in_one_line(
     told = ssba_boundary("export", index, tmp_path / "no" / "p.csv", *files.options())
     assert told.code == 1
     assert told.err.count("\n") == 1
+    assert f"there is no folder {tmp_path / 'no'}; make it first" in told.err
 
 
 def test_export_by_an_unknown_ending_names_the_known_ones(

@@ -103,7 +103,7 @@ class TestRefused:
         assert "no certificate" in refused(capsys, arguments(folder, "broken.json"))
 
     def test_a_file_that_is_not_there(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert "nowhere.json" in refused(capsys, arguments(folder, "nowhere.json"))
+        assert "nowhere.json: there is no such file" in refused(capsys, arguments(folder, "nowhere.json"))
 
     def test_data_without_a_certified_column(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ROWS.rename(columns={"chol": "cholesterol"}).to_csv(folder / "other.csv", index=False)

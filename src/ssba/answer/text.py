@@ -5,7 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 _MOST_LISTED = 5
+# Numbers with more digits than this may be those of 32 bits, the largest of which is this.
+_LONG, _MOST_SINGLE = 12, 3e38
 
 if TYPE_CHECKING:
     from ssba.answer.result import Counterfactual, Evidence, Explanation
@@ -204,7 +208,20 @@ def cell(value: Any, unit: str | None = None) -> str:
     >>> cell(0.1), cell(3.0), cell(None)
     ('0.1', '3', 'missing')
     """
-    return show(repr(value).removesuffix(".0") if isinstance(value, float) else value, unit)
+    return show(_digits(value) if isinstance(value, float) else value, unit)
+
+
+def _digits(value: float) -> str:
+    """Write as many digits as tell a number from its neighbours: those of 32 bits where it is one of these.
+
+    >>> _digits(32.599998474121094), _digits(32.599998474121), _digits(1e300)
+    ('32.6', '32.599998474121', '1e+300')
+    """
+    full = repr(value).removesuffix(".0")
+    # Few long numbers of 64 bits are numbers of 32 bits, too, unless they come from a column of these.
+    if len(full) > _LONG and abs(value) < _MOST_SINGLE and float(np.float32(value)) == value:
+        return str(np.float32(value))
+    return full
 
 
 def show(value: Any, unit: str | None = None) -> str:

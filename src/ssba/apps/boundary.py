@@ -144,6 +144,8 @@ def export(
     write = _writer(out)
     if out.exists() and not force:
         raise ArgumentError(f"{out} is there already; choose another name, or add --force to overwrite it")
+    if not out.parent.is_dir():
+        raise ArgumentError(f"{out}: there is no folder {out.parent}; make it first, or choose another name")
     boundary = _open(sources).explainer.open_boundary(index)
     with _interruptible(f"{out} was not written"), _whole_or_nothing(out) as unfinished:
         write(boundary, unfinished)

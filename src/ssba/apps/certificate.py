@@ -50,6 +50,8 @@ def check_certificate(
 
 
 def _read(file: Path) -> Certificate:
+    if not file.exists():
+        raise ArgumentError(f"{file}: there is no such file")
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -20,6 +20,9 @@ from ssba.search.together import together
 
 # With few columns, rows are drawn all around the query: how many, and how often again.
 _AROUND, _TRIES = 96, 3
+# And around the best row, in balls of these shares of its distance: how many, and by which share of a ball's
+# size nearer.
+_BALLS, _IN_A_BALL, _NEARER = (0.2, 0.06, 0.02), 24, 0.1
 # Sets of levels to try with other numbers, and how far the numbers are stretched.
 _LEVEL_SETS, _STRETCH = 48, 2.0
 # To tell a step: by how much a column with at least such a share of the squares goes back, by how much at
@@ -103,6 +106,7 @@ def _improve(
     best = yield from _way_down(archive, crossings.rows, ends.normal, start_margin, effort)
     if not best.flat:
         yield from _elsewhere(archive, start_margin, rng, effort)
+        yield from _around(archive, rng)
     # By labels even a step may look like a slope, so that they are always asked whether it is one.
     doubtful = start_margin is None or not best.optimal
     slack = TIGHT if start_margin is None else ROUGHLY
@@ -181,6 +185,37 @@ def _elsewhere(
         crossings = yield from race(rays_to(region, metric, hits), 2, TIGHT)
         pace = Pace(effort.rounds, effort.gain, start_margin)
         yield from together([descend(archive, standing(archive, row), pace) for row in crossings.rows])
+
+
+def _around(archive: Archive, rng: np.random.Generator) -> Asking[None]:
+    """Draw rows around the best one, in ever smaller balls, and ask about those directions a little nearer.
+
+    With few columns this gets into corners and along bent edges, where no plane shows the way; with many it
+    would find nothing.
+    """
+    region, metric = archive.region, archive.metric
+    columns = movable(region, region.start)
+    if not 1 < len(columns) <= FEW_COLUMNS:
+        return
+    for width in _BALLS:
+        for _ in range(_TRIES):
+            rows = _in_ball(archive, width, columns, rng)
+            reply = (yield rows) if rows.shape[0] else None
+            if reply is None or not marked(reply.reached):
+                break
+            yield from race(rays_to(region, metric, rows[reply.reached]), 1, TIGHT)
+
+
+def _in_ball(archive: Archive, width: float, columns: list[int], rng: np.random.Generator) -> Array:
+    """Draw rows in a ball around the best row, and bring them a little nearer to the query than that one."""
+    region, metric = archive.region, archive.metric
+    best, distance = archive.nearest(1)[0, :], archive.best_distance
+    moves = like(width * distance * rng.normal(size=(_IN_A_BALL, len(columns))), best)
+    rows = best + moves @ unit_rows(columns, best) * region.scale
+    rows, fine = region.pull_in(namespace(best).where(region.discrete, best, rows))
+    rays = rays_to(region, metric, rows[fine])
+    rows = rays.at(np.arange(len(rays.a)), rays.shares((1 - _NEARER * width) * distance))
+    return rows[region.contains(rows) & (metric.distance(rows, region.x) < distance)]
 
 
 def _other_levels(archive: Archive, ends: Array, start_margin: float | None, effort: Effort) -> Asking[None]:
