@@ -271,6 +271,33 @@ class TestExhausted:
         assert explanation.rows_used <= 60
         assert explanation.evidence.proof == "exhausted"
 
+    @pytest.mark.parametrize("far", [(29, 29), (0, 21)])
+    def test_a_single_row_far_away_is_found_by_asking_all_before_it(self, far: tuple[int, int]) -> None:
+        model = Counting(lambda rows: (rows == far).all(axis=1))
+        data = np.stack(np.meshgrid(range(30), range(30)), axis=-1).reshape(-1, 2).astype(float)
+        steps = {f"x{j}": ssba.integer() for j in range(2)}
+        explanation = ssba.Explainer(model, data, target=True, features=steps).explain([7.0, 3.0])
+        assert explanation.best is not None
+        assert tuple(explanation.best.values.values()) == far
+        assert explanation.evidence.proof == "exhausted"
+        scales = data.std(axis=0)
+        nearer = np.linalg.norm((data - [7.0, 3.0]) / scales, axis=1) < explanation.best.distance * (1 - 1e-9)
+        assert explanation.evidence.asked_nearer == nearer.sum()
+
+    @pytest.mark.parametrize(("near", "far"), [((5, 3), (9, 5)), ((3, 5), (5, 9)), ((7, 5), (5, 0))])
+    def test_every_way_to_obey_the_rules_is_gone(self, near: tuple[int, int], far: tuple[int, int]) -> None:
+        """Each of the two columns may change only where the other stays: two regions, of one column each."""
+        grid = pd.DataFrame([(a, b) for a in range(12) for b in range(12)], columns=["a", "b"])
+        hits = [12 * a + b for a, b in (near, far)]
+        explainer = ssba.Explainer(
+            lambda rows: (12 * rows["a"] + rows["b"]).isin(hits).to_numpy(), grid, target=True
+        )
+        rules = ["if a changes: b == x.b", "if b changes: a == x.a"]
+        explanation = explainer.explain({"a": 5, "b": 5}, rules)
+        assert explanation.best is not None
+        assert explanation.best.values == {"a": near[0], "b": near[1]}
+        assert explanation.evidence.proof == "exhausted"
+
     def test_several_answers_are_more_than_the_nearest_rows(self) -> None:
         explanation = self.explainer().explain({"a": 5, "b": 6}, k=3)
         assert len(explanation.counterfactuals) == 3

@@ -215,3 +215,27 @@ def test_a_region_is_near_its_query_in_the_users_scale() -> None:
     heavy: Setting = setting(data, scale="none", weights={"x1": 10.0})
     region = heavy.region([0.0, 0.0], "x0 + x1 >= 2")
     np.testing.assert_allclose(region.start, [2 * 100 / 101, 2 / 101], rtol=1e-3)
+
+
+def test_the_querys_own_cell_stays_where_it_is_feasible_beyond_the_last_legal_value() -> None:
+    """Up to 2.55 the last tenth is 2.5, and the query's 2.54 is feasible as it is."""
+    region = MIXED.region(QUERY | {"s": 2.54}, "s <= 2.55")
+    kept, fine = region.pull_in(region.x[None, :])
+    assert fine.all()
+    assert kept[0, 2] == 2.54
+    assert region.contains(kept).all()
+    other, _ = region.pull_in(region.x[None, :] + np.array([0.0, 0.0, 0.9, 0.0, 0.0, 0.0]))
+    assert other[0, 2] == 2.5
+    assert not region.contains(region.x[None, :] + np.array([0.0, 0.0, 0.005, 0.0, 0.0, 0.0])).any()
+
+
+def test_bounds_alone_tell_what_a_region_of_numbers_contains() -> None:
+    """As cell by cell: held cells, bounds, and rows with a gap that the query has not."""
+    plain = setting(np.array([[-5.0] * 3, [5.0] * 3]), scale="none")
+    region = plain.region([0.5, 1.0, -1.0], "x0 == x.x0", "x1 <= 2")
+    rows = RNG.normal(scale=2, size=(300, 3)).round(1)
+    rows[::2, 0] = 0.5
+    rows[::7, 1] = np.nan
+    by_hand = (rows[:, 0] == 0.5) & (rows[:, 1] <= 2) & (rows[:, 1] >= -5) & (np.abs(rows[:, 2]) <= 5)
+    assert 0 < by_hand.sum() < len(rows)
+    np.testing.assert_array_equal(region.contains(rows), by_hand)

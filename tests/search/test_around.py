@@ -1,4 +1,4 @@
-"""Rows drawn around the best one: into corners, inside the region, and not at all with many columns."""
+"""The end of a way down: draws around the best row, close competitors, and doubts about steps."""
 
 import math
 from typing import Any
@@ -9,7 +9,8 @@ from tests.support import Matrix, answered, labels_only, setting
 
 from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
-from ssba.search.refine import _around
+from ssba.search.descend import standing
+from ssba.search.refine import Effort, _around, _best_of, _has_steps, nearest_search
 
 
 class Search:
@@ -64,3 +65,57 @@ def test_one_column_or_many_are_left_alone(width: int) -> None:
     one = Search(np.full(width, 2.0), lambda Z: (Z >= 1).all(axis=1))
     one.run()
     assert not one.asked
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_whole_search_ends_in_the_corner(seed: int) -> None:
+    rows = np.random.default_rng(seed).uniform(-3, 3, size=(400, 2))
+    where = setting(rows, scale="none")
+
+    def reached(Z: Any) -> Any:
+        return (Z > [0.5, 1.2]).all(axis=1)
+
+    archive = Archive(where.region([0.0, 0.0]), where.metric)
+    search = nearest_search(archive, rows[reached(rows)], 0, Effort())
+    answered(recorded(search, archive, math.inf, lambda: False), labels_only(reached))
+    assert archive.best_distance <= 1.002 * 1.3
+
+
+def test_a_close_competitor_gets_another_round() -> None:
+    """The first row is the foot of its plane; the other is a little farther, but its plane is nearer."""
+    where = setting(np.array([[-5.0] * 3, [5.0] * 3]), scale="none")
+    archive = Archive(where.region([0.0] * 3), where.metric)
+    judge = labels_only(lambda Z: (Z[:, 0] >= 1) | (Z[:, 1] <= -0.8))
+    rows = [np.array([1.0, 0.0, 0.0]), np.array([0.0, -0.8, 0.69])]
+    ways = [standing(archive, row) for row in rows]
+    assert ways[0].distance < ways[1].distance < 1.1 * ways[0].distance
+    best = answered(_best_of(archive, ways, None, Effort()), judge)
+    assert best.distance < 0.9
+
+
+def test_a_competitor_far_behind_is_given_up_unasked() -> None:
+    where = setting(np.array([[-5.0] * 3, [5.0] * 3]), scale="none")
+    archive = Archive(where.region([0.0] * 3), where.metric)
+    ways = [standing(archive, np.array([size, 0.0, 0.0])) for size in (1.0, 1.2)]
+    best = answered(_best_of(archive, ways, None, Effort()), lambda Z: pytest.fail("asked"))
+    assert best.distance == 1.0
+
+
+CORNER = np.array([0.82, 0.56, 0.02, 0.02, 0.02, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("reached", "stepped"),
+    [
+        pytest.param(lambda Z: (Z >= CORNER)[:, :5].all(axis=1), True, id="a corner"),
+        pytest.param(lambda Z: Z @ CORNER >= CORNER @ CORNER - 1e-9, False, id="a slope"),
+    ],
+)
+def test_a_column_that_can_go_back_for_little_is_no_step_yet(reached: Any, stepped: bool) -> None:
+    """The last column is not needed: without it, it shows whether this is a corner or a slope."""
+    where = setting(np.array([[-5.0] * 6, [5.0] * 6]), scale="none")
+    archive = Archive(where.region([0.0] * 6), where.metric)
+    row = CORNER + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.06])
+    archive.record(row[None, :], Reply(np.array([True]), None))
+    search = recorded(_has_steps(archive, standing(archive, row), 4e-4), archive, math.inf, lambda: False)
+    assert answered(search, labels_only(reached)) == stepped

@@ -223,6 +223,20 @@ def test_expecting_nobody_before_a_distance_saves_rows() -> None:
     assert spent == [5 * 7, 4 * 7]
 
 
+def test_of_several_crossings_of_a_ray_the_first_seen_counts() -> None:
+    """Between 1.3 and 1.4 and beyond 3 the target is reached; brackets stay brackets all the same."""
+    ends = np.array([[4.0, 0.0, 0.0, 0.0], [0.0, 3.9, 0.0, 0.0], [0.0, 0.0, 3.8, 0.0]])
+
+    def reached(Z: Any) -> Any:
+        length = np.linalg.norm(Z, axis=1)
+        return ((length >= 1.3) & (length <= 1.4)) | (length >= 3)
+
+    found = answered(race(rays_to(REGION, SPACE.metric, ends), 3, 1e-3), labels_only(reached))
+    assert reached(found.rows).all()
+    assert (found.low < found.high).all()
+    assert (found.high <= found.low * (1 + 1e-3)).all()
+
+
 def test_a_wrong_expectation_still_ends_at_a_row_that_reaches() -> None:
     plane = Plane(20, False)
     found = plane.run(1, 1e-4, nearest=1.5 * plane.crossings[0])
