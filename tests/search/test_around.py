@@ -1,6 +1,7 @@
 """The end of a way down: draws around the best row, close competitors, and doubts about steps."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from tests.support import Matrix, answered, labels_only, setting
 from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import standing
-from ssba.search.refine import Effort, _around, _best_of, _has_steps, nearest_search
+from ssba.search.refine import Effort, _around, _best_of, _has_steps, _shows_face, nearest_search
 
 
 class Search:
@@ -117,5 +118,31 @@ def test_a_column_that_can_go_back_for_little_is_no_step_yet(reached: Any, stepp
     archive = Archive(where.region([0.0] * 6), where.metric)
     row = CORNER + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.06])
     archive.record(row[None, :], Reply(np.array([True]), None))
-    search = recorded(_has_steps(archive, standing(archive, row), 4e-4), archive, math.inf, lambda: False)
+    search = recorded(
+        _has_steps(archive, standing(archive, row), 4e-4, True), archive, math.inf, lambda: False
+    )
     assert answered(search, labels_only(reached)) == stepped
+
+
+@pytest.mark.parametrize(
+    ("reached", "told"),
+    [
+        pytest.param(lambda Z: Z[:, 0] >= 1, True, id="a face"),
+        pytest.param(lambda Z: Z @ np.ones(6) >= 6, False, id="a plane"),
+        pytest.param(lambda Z: np.linalg.norm(Z - 2, axis=1) <= math.sqrt(6), False, id="a ball"),
+        pytest.param(lambda Z: (Z >= 1).all(axis=1), True, id="a corner"),
+    ],
+)
+def test_a_face_across_one_column_is_told_from_a_smooth_boundary(reached: Any, told: bool) -> None:
+    where = setting(np.array([[-5.0] * 6, [5.0] * 6]), scale="none")
+    archive = Archive(where.region([0.0] * 6), where.metric)
+    best = replace(standing(archive, np.ones(6)), normal=np.ones(6))
+    assert answered(_shows_face(archive, best), labels_only(reached)) == told
+
+
+def test_columns_at_their_bound_cannot_tell_a_face() -> None:
+    where = setting(np.array([[-5.0] * 6, [5.0] * 6]), scale="none")
+    bounds = [f"x{j} <= 1" for j in range(6)]
+    archive = Archive(where.region([0.0] * 6, *bounds), where.metric)
+    best = replace(standing(archive, np.ones(6)), normal=np.ones(6))
+    assert answered(_shows_face(archive, best), lambda Z: pytest.fail("asked")) is None

@@ -34,9 +34,14 @@ _LITTLE, _DOUBTS = 0.008, 3
 _CLOSE = 1.1
 # How closely the last crossing is located.
 _CLOSELY = 2e-5
+# To tell a face: how many columns are tried, how many must lead across to be sure it is none, what part of
+# the normal counts; from how far before the boundary, how much more than enough to cross it, and rounding.
+_FACE_COLUMNS, _SURELY, _COUNTS = 6, 4, 0.1
+_BEFORE, _MORE_THAN_ENOUGH, _ROUNDED = 2e-3, 2.0, 1e-5
 # Rows that swap cells at the end, where there are levels or whole numbers.
 _PARENTS = 16
-# How many of the largest changes might do alone.
+# How many of the largest changes might do alone, and what share of the length they must make up at the end.
+_MOST_OF_IT = 0.7
 _FEW = (1, 2, 3, 5, 8, 13, 21, 34, 55)
 
 
@@ -110,7 +115,7 @@ def _improve(
     # By labels even a step may look like a slope, so that they are always asked whether it is one.
     doubtful = start_margin is None or not best.optimal
     slack = TIGHT if start_margin is None else ROUGHLY
-    if best.flat or (doubtful and (yield from _has_steps(archive, best, slack))):
+    if best.flat or (doubtful and (yield from _has_steps(archive, best, slack, start_margin is None))):
         rows = ends.rows if ends.others is None else namespace(ends.rows).concat([ends.rows, ends.others])
         rays = rays_to(region, metric, rows)
         crossings = yield from race(rays, STARTS, 0.02, margins if ends.others is None else None)
@@ -253,12 +258,16 @@ def _other_levels(archive: Archive, ends: Array, start_margin: float | None, eff
             return
 
 
-def _has_steps(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
+def _has_steps(archive: Archive, best: Descent, slack: float, by_labels: bool) -> Asking[bool]:
     """Tell whether the boundary has steps.
 
     A way down a smooth boundary that ended a little early leaves columns that can go back, but not for much,
     and not time and again.
     """
+    if by_labels:
+        told = yield from _shows_face(archive, best)
+        if told is not None:
+            return told
     for _ in range(_DOUBTS):
         if not (yield from _is_rough(archive, best, slack)):
             return False
@@ -267,6 +276,40 @@ def _has_steps(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
             return True
         best = nearer
     return True
+
+
+def _shows_face(archive: Archive, best: Descent) -> Asking[bool | None]:
+    """Tell whether the boundary at a row is a face across one column, as those of trees are; None: unclear.
+
+    From just before the boundary, each column that counts in its normal leads across a smooth one; across a
+    face only its own does. By labels a crossing is located closely enough to ask.
+    """
+    region = archive.region
+    free = np.isin(np.arange(best.row.shape[0]), movable(region, best.row))
+    columns = np.flatnonzero(free & ~to_numpy(region.grid.stepped)).tolist()
+    if best.normal is None or best.straight or len(columns) < 2:
+        return None
+    way = to_numpy((best.row - region.start) / region.scale)[columns]
+    normal = to_numpy(best.normal)[columns]
+    rise, share = float(normal @ way), np.abs(normal) / max(float(np.linalg.norm(normal)), 1e-300)
+    tried = np.argsort(-share, kind="stable")[:_FACE_COLUMNS]
+    tried = tried[share[tried] > _COUNTS]
+    if rise <= 0 or len(tried) < 2:
+        return None
+    moves = np.zeros((len(tried) + 1, len(columns)))
+    moves[np.arange(len(tried)), tried] = _MORE_THAN_ENOUGH * _BEFORE * rise / normal[tried]
+    moves = like(moves - _BEFORE * way, best.row) @ unit_rows(columns, best.row)
+    wanted = best.row + moves * region.scale
+    rows = region.snap(wanted)
+    # A column at its bound cannot show anything.
+    fits = to_numpy(namespace(rows).all(abs(rows - wanted) <= _ROUNDED * region.scale, axis=1))
+    if fits[:-1].sum() < 2 or not fits[-1]:
+        return None
+    reply = yield rows[like(fits, rows)]
+    *crossed, before = to_numpy(reply.reached).tolist()
+    if not before and 2 * sum(crossed) < len(crossed):
+        return True
+    return False if all(crossed) and not before and len(crossed) >= _SURELY else None
 
 
 def _is_rough(archive: Archive, best: Descent, slack: float) -> Asking[bool]:
@@ -316,23 +359,19 @@ def _traded(archive: Archive, row: Array) -> Array:
 
 
 def _largest_only(archive: Archive, row: Array) -> Array:
-    """Return a row with its few largest changes only, for several numbers of them.
-
-    They make up half of the squares or more: with less than that no row would reach the target.
-    """
+    """Return a row with its few largest changes only, for several numbers of them."""
     region = archive.region
     parts = to_numpy(archive.metric.parts(row[None, :], region.start)[0, :])
-    order = np.argsort(-parts, kind="stable")
-    rank, squares = np.argsort(order, kind="stable"), np.cumsum(parts[order] ** 2)
-    sizes = [size for size in _FEW if size < (parts > 0).sum() and squares[size - 1] >= 0.5 * squares[-1]]
-    kept = np.array(sizes, dtype=np.int64)
+    rank = np.argsort(np.argsort(-parts, kind="stable"), kind="stable")
+    kept = np.array([size for size in _FEW if size < (parts > 0).sum()], dtype=np.int64)
     return namespace(row).where(like(rank[None, :] < kept[:, None], row), row, region.start)
 
 
 def _tidy(archive: Archive) -> Asking[None]:
-    """Ask whether the few largest changes of the best row do without the small ones."""
+    """Ask whether the few largest changes of the best row, most of its length, do without the small ones."""
     rows = _largest_only(archive, archive.nearest(1)[0, :])
-    rows = rows[archive.region.contains(rows)]
+    long_enough = archive.metric.distance(rows, archive.region.x) > _MOST_OF_IT * archive.best_distance
+    rows = rows[archive.region.contains(rows) & long_enough]
     if rows.shape[0]:
         yield rows
 
