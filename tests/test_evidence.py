@@ -1,5 +1,6 @@
 """What an answer shows about rows nearer than itself: counted right, and never more than was shown."""
 
+import itertools
 import json
 from typing import Any
 
@@ -297,6 +298,21 @@ class TestExhausted:
         assert explanation.best is not None
         assert explanation.best.values == {"a": near[0], "b": near[1]}
         assert explanation.evidence.proof == "exhausted"
+
+    @pytest.mark.parametrize("seconds", range(1, 40, 3))
+    def test_time_that_runs_out_on_the_way_proves_nothing(
+        self, seconds: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By a clock that ticks whenever it is looked at, it is over at every stage of the way."""
+        data = np.stack(np.meshgrid(range(30), range(30)), axis=-1).reshape(-1, 2).astype(float)
+        steps = {f"x{j}": ssba.integer() for j in range(2)}
+        explainer = ssba.Explainer(lambda rows: (rows >= 29).all(axis=1), data, target=True, features=steps)
+        ticks = itertools.count()
+        monkeypatch.setattr("ssba.answering.case.time.monotonic", lambda: float(next(ticks)))
+        explanation = explainer.explain([0.0, 0.0], budget=ssba.Budget(seconds=float(seconds)))
+        if explanation.evidence.proof is not None:
+            assert explanation.best is not None
+            assert list(explanation.best.values.values()) == [29, 29]
 
     def test_several_answers_are_more_than_the_nearest_rows(self) -> None:
         explanation = self.explainer().explain({"a": 5, "b": 6}, k=3)

@@ -32,7 +32,8 @@ def ask_outward(engine: Engine, case: Case, limits: Limits) -> Asking[bool]:
     for inner, outer in _shells(known):
         for archive in archives:
             yield from _ask_between(engine, case, archive, (inner, outer), limits)
-        if case.has_hits or limits.is_over():
+        # All rows within the shell were asked; what time left unasked is marked in its archive.
+        if case.best_distance <= outer or any(archive.stopped for archive in archives):
             break
     case.exhausted = not any(archive.stopped for archive in archives)
     return True

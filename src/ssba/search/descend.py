@@ -38,7 +38,7 @@ class Descent:
     `optimal`: the boundary there is at a right angle to the way from the query, so that no small step
     helps. `stalled`: steps that should have helped did not. `flat`: scores do not change around the row,
     as those of trees do not. `straight`: the boundary has had one and the same normal on all of the way.
-    `normal` is the last one seen, in scaled units; None before the first look.
+    `normal` is the last one seen, in scaled units, `look` how closely to look next; None before the first.
     """
 
     row: Array
