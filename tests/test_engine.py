@@ -26,7 +26,7 @@ def engine(model: Any = plane, data: Any = X, **wishes: Any) -> Engine:
 
 class TestPool:
     def test_it_holds_the_rows_that_reach_the_target(self) -> None:
-        pool = engine().pool(Reach(True))
+        pool = engine().pool(Reach(True)).reaching
         assert len(pool) == plane(X).sum()
         assert plane(pool).all()
 
@@ -40,7 +40,9 @@ class TestPool:
             return rows["a"].to_numpy() > 0.5
 
         made = engine(model, data)
-        assert np.isnan(made.pool(Reach(True))).any(axis=1).sum() == 10
+        pool = made.pool(Reach(True))
+        assert np.isnan(pool.guesses).any(axis=1).sum() == len(pool.guesses) == 10
+        assert not np.isnan(pool.reaching).any()
         assert not any(rows.isna().any(axis=None) for rows in asked)
 
     def test_where_every_row_has_a_missing_cell_they_are_all_asked_about(self) -> None:
@@ -91,4 +93,11 @@ class TestScores:
 
     def test_one_side_leaves_no_boundary_points_for_bounded_moves(self) -> None:
         made = engine(lambda rows: rows[:, 0], target=ValueBetween(1000.0, 2000.0))
-        assert len(made.own_boundary) == 0
+        assert len(made.own_boundary()) == 0
+
+    def test_boundary_points_are_not_kept_where_time_was_up_before_all_were_found(self) -> None:
+        made = engine()
+        assert len(made.own_boundary(lambda: True)) == 0
+        found = made.own_boundary()
+        assert len(found) > 100
+        assert made.own_boundary(lambda: True) is found

@@ -122,11 +122,29 @@ class TestMaxChanges:
         # x7 at 1 gives 0.2; x0 makes up for the rest.
         assert explanation.best.distance == pytest.approx(np.hypot(1.0, 3.8 / 3), rel=0.01)
 
-    def test_more_columns_that_must_change_than_may_leave_no_answer(self) -> None:
-        explanation = PLANE.explain(ORIGIN, ["x7 >= 1", "x6 >= 1", "x5 >= 1"], max_changes=2)
-        assert explanation.status == "bounded"
-        assert explanation.bounded is None
+    def test_more_columns_that_must_change_than_may_are_a_contradiction(self) -> None:
+        explanation = PLANE.explain(ORIGIN, ["x7 >= 1", "x0 <= 9", "x6 >= 1", "x5 >= 1"], max_changes=2)
+        assert explanation.status == "infeasible"
+        assert explanation.clash == ("x7 >= 1", "x6 >= 1", "x5 >= 1", "max_changes=2")
         assert "max_changes=2" in explanation.sentence
+
+    def test_a_way_that_changes_few_enough_columns_is_no_contradiction(self) -> None:
+        """If x7 is at least 1, x6 and x5 must change too; it may stay below 1."""
+        rules = ["x4 >= 1", "if x7 >= 1: x6 >= 1", "if x7 >= 1: x5 >= 1"]
+        explanation = PLANE.explain(ORIGIN, rules, max_changes=2)
+        assert explanation.best is not None
+        assert len(explanation.best.changes) <= 2
+
+    def test_a_bounded_move_obeys_the_limit_where_a_relation_asks_for_changes(self) -> None:
+        """The nearest feasible row changes all eight columns; one that changes a single one is feasible."""
+        explainer = ssba.Explainer(
+            lambda rows: (rows[:, :2] > 1).all(axis=1), WIDE, target=True, scale="none"
+        )
+        total = " + ".join(f"x{i}" for i in range(8))
+        explanation = explainer.explain(ORIGIN, [f"{total} >= 1"], max_changes=1)
+        assert explanation.status == "bounded"
+        assert explanation.bounded is not None
+        assert len(explanation.bounded.changes) == 1
 
     def test_a_forest(self) -> None:
         forest = RandomForestClassifier(20, random_state=0).fit(WIDE, half_space(WIDE))

@@ -7,6 +7,7 @@ library's own.
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -88,16 +89,20 @@ def between(name: str, low: float, width: float) -> Rule:
     return Rule(ssba.between(name, low, low + width), lambda _, row: bool(low <= row[name] <= low + width))
 
 
+def digits(number: float) -> Fraction:
+    """Return what a number's digits show, which is what constraints are about."""
+    return Fraction(repr(number))
+
+
 def percent(name: str, share: int) -> Rule:
     def holds(x: Row, row: Row) -> bool:
-        reach = abs(x[name]) * share / 100
-        return bool(x[name] - reach <= row[name] <= x[name] + reach)
+        return abs(digits(row[name]) - digits(x[name])) <= abs(digits(x[name])) * share / 100
 
     return Rule(ssba.within(name, percent=share), holds)
 
 
 def amount(name: str, reach: int) -> Rule:
-    return Rule(f"{name} within {reach}", lambda x, row: x[name] - reach <= row[name] <= x[name] + reach)
+    return Rule(f"{name} within {reach}", lambda x, row: abs(digits(row[name]) - digits(x[name])) <= reach)
 
 
 def one_of(levels: list[str]) -> Rule:

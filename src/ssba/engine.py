@@ -16,6 +16,7 @@ from ssba.errors import ArgumentError, ModelError
 from ssba.opened.additive import Additive
 from ssba.opened.opening import Opened, open_linear_model, open_model
 from ssba.problem.distance import Metric, Norm, ScaleName, metric
+from ssba.problem.door import Door
 from ssba.problem.features import Declaration
 from ssba.problem.model_answers import plain
 from ssba.problem.models import Model, Output, adapt
@@ -35,6 +36,7 @@ from ssba.problem.targets import (
 from ssba.run.arrays import Array
 from ssba.search.plausible import Neighbourhood
 from ssba.search.robust import Surface
+from ssba.search.starts import Pool
 
 # A model shows its classes and whether its scores can be trusted on this many background rows.
 _SAMPLE_ROWS = 1024
@@ -50,6 +52,10 @@ _BATCH_CELLS = 131_072
 
 class OneSided(ModelError):
     """All background rows lie on one side of the boundary, so that there are no pairs."""
+
+
+class _TimeIsUp(Exception):
+    """A call's time ended before its boundary points were found."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,17 @@ class Engine:
 
     def oracle(self, batch_rows: int = 65_536) -> Oracle:
         """Return a fresh counter of model rows in front of the model."""
-        return Oracle(self.model, self.space.decode, batch_rows)
+        return Oracle(self.model, self.space.decode, self.door, batch_rows)
+
+    @cached_property
+    def door(self) -> Door:
+        """The check that every row passes on its way to the model."""
+        return Door(self.space.features)
+
+    @cached_property
+    def may_miss(self) -> NDArray[np.bool_]:
+        """The columns in which the background rows that the model is asked about have missing cells."""
+        return np.asarray(np.isnan(self.background).any(axis=0))
 
     @cached_property
     def opened_linear(self) -> Additive | None:
@@ -100,18 +116,25 @@ class Engine:
     @cached_property
     def predicted(self) -> Output:
         """What the model says about the background rows."""
-        return self.oracle().output(self.background)
+        return self.oracle().output(self.background, self.may_miss)
 
     def judge(self, goal: Goal, output: Output) -> Reply:
         """Tell which rows reach the goal."""
         return judge(goal, output, self.model.classes)
 
-    def pool(self, goal: Goal) -> Matrix:
-        """Return background rows on the target's side, or with missing cells; a fixed choice if many."""
-        rows = self.background[self.judge(goal, self.predicted).reached]
+    def pool(self, goal: Goal) -> Pool:
+        """Return background rows on the target's side, and as guesses those with missing cells.
+
+        A fixed choice of each if there are many.
+        """
+        rows = self.background[self.reaching(goal)]
         if not len(rows) and self.model.classes is not None and not isinstance(goal, Probability):
             self.refuse_one_side(goal)
-        return np.concatenate([self._some(rows), self._some(self.incomplete)])
+        return Pool(self._some(rows), self._some(self.incomplete))
+
+    def reaching(self, goal: Goal) -> NDArray[np.bool_]:
+        """Tell which background rows reach a goal, as the model said when the explainer was built."""
+        return np.asarray(self.judge(goal, self.predicted).reached)
 
     def _some(self, rows: Matrix) -> Matrix:
         return rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
@@ -131,15 +154,17 @@ class Engine:
     @cached_property
     def surface(self) -> Surface:
         """The surface of balls around rows, inside what the columns can hold."""
-        features = self.space.features
+        features, grid = self.space.features, self.space.grid
+        low = np.array([0.0 if one.levels else max(one.low, one.storable[0]) for one in features])
+        high = np.array(
+            [len(one.levels) - 1.0 if one.levels else min(one.high, one.storable[1]) for one in features]
+        )
         return Surface(
             metric=self.metric,
-            grid=self.space.grid,
+            grid=grid,
             movable=np.array([not one.is_discrete and not one.is_constant for one in features], dtype=bool),
-            low=np.array([0.0 if one.levels else max(one.low, one.storable[0]) for one in features]),
-            high=np.array(
-                [len(one.levels) - 1.0 if one.levels else min(one.high, one.storable[1]) for one in features]
-            ),
+            low=grid.ceil(low),
+            high=grid.floor(high),
             levels=tuple(len(one.levels) if one.is_discrete else 0 for one in features),
         )
 
@@ -210,7 +235,7 @@ class Engine:
                 f"labels holds {plain(given[0])!r} and the like, but {self.model.name} predicts only "
                 f"{', '.join(map(repr, classes))}; give labels of the same type and spelling"
             )
-        return np.asarray(given == self.oracle().labels(self.background.copy()).labels)
+        return np.asarray(given == self.oracle().labels(self.background.copy(), self.may_miss).labels)
 
     def streams(self, tolerance: float, labels: Any = None, resolution: int = 1) -> list[Stream]:
         """Return the pairs of background rows from the two predicted sides, and how they are bisected."""
@@ -232,22 +257,54 @@ class Engine:
         """How segments between rows are walked."""
         return Path(self.metric.discrete, self.space.grid.snap, self.is_plain)
 
-    def asker(self, goal: Goal, oracle: Oracle) -> Callable[[Array], Reply]:
-        """Return the function from encoded rows to whether they reach the goal; the oracle counts them."""
+    def asker(
+        self, goal: Goal, oracle: Oracle, missing: NDArray[np.bool_] | None = None
+    ) -> Callable[[Array], Reply]:
+        """Return the function from encoded rows to whether they reach the goal; the oracle counts them.
+
+        The rows lie between background rows, so that a cell is missing only where theirs are, or where
+        `missing` says so: rows around a query have its missing cells.
+        """
         ask = oracle.output if isinstance(goal, Probability) else oracle.labels
         classes = self.model.classes
-        return lambda Z: judge(goal, ask(Z), classes)
+        may_miss = self.may_miss if missing is None else self.may_miss | missing
+        return lambda Z: judge(goal, ask(Z, may_miss), classes)
+
+    def own_boundary(self, is_over: Callable[[], bool] = lambda: False) -> Matrix:
+        """Return some boundary points for bounded moves; none where one side is empty, or time is up.
+
+        They are found when they are first needed, and kept.
+        """
+        if not self._boundary_points:
+            found = self._find_boundary(is_over)
+            if found is None:
+                return self.background[:0]
+            self._boundary_points.append(found)
+        return self._boundary_points[0]
 
     @cached_property
-    def own_boundary(self) -> Matrix:
-        """Some boundary points for bounded moves, found when first needed; none where one side is empty."""
+    def _boundary_points(self) -> list[Matrix]:
+        return []
+
+    def _find_boundary(self, is_over: Callable[[], bool]) -> Matrix | None:
+        """Bisect pairs of background rows; None where time is up before all are done."""
         try:
             streams = self.streams(tolerance=1e-3)
         except OneSided:
             return self.background[:0]
         oracle, found = self.oracle(), []
         for one, count in zip(streams, shares([one.sides for one in streams], _OWN_BOUNDARY), strict=True):
-            found += [batch.points for batch in one.batches(range(count), self.asker(one.sides.goal, oracle))]
+            ask = self.asker(one.sides.goal, oracle)
+
+            def ask_in_time(rows: Array, ask: Callable[[Array], Reply] = ask) -> Reply:
+                if is_over():
+                    raise _TimeIsUp
+                return ask(rows)
+
+            try:
+                found += [batch.points for batch in one.batches(range(count), ask_in_time)]
+            except _TimeIsUp:
+                return None
         return np.concatenate(found)
 
     @cached_property
@@ -266,7 +323,7 @@ class Engine:
         if among_all is None:
             return False
         for count in (1, 2, 3, 8):
-            few = self._scores(self.oracle().output(self.background[:count]))
+            few = self._scores(self.oracle().output(self.background[:count], self.may_miss))
             if few is None or np.abs(few - among_all[: len(few)]).max() > 2.0**-40 * self.score_size:
                 return True
         return False

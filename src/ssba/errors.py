@@ -8,12 +8,13 @@ The tree::
     ├── ConstraintError    a constraint names something unknown, or its text cannot be read
     ├── TargetError        the wished outcome does not exist for this model
     ├── ModelError         the user's model raised, or answered with something unusable
-    └── BoundaryFileError  a boundary index on disk cannot be read or written, or is damaged
+    ├── BoundaryFileError  a boundary index on disk cannot be read or written, or is damaged
+    └── InternalError      ssba itself went wrong; nothing of the user's is at fault
 
     SsbaWarning            something was decided for the user that they may want to know
 
 What a query leads to (found, bounded, infeasible, ...) is a status of its
-`Explanation`, never an exception: exceptions are for misuse.
+`Explanation`, never an exception: exceptions are for misuse, and for a fault of our own.
 """
 
 
@@ -46,6 +47,10 @@ class BoundaryFileError(SsbaError, RuntimeError):
 
     The message names the file, what was being done, what came of it, and what may help.
     """
+
+
+class InternalError(SsbaError, RuntimeError):
+    """Something in ssba itself went wrong, and was stopped before it could do harm; please report it."""
 
 
 class SsbaWarning(UserWarning):

@@ -22,10 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.support import Matrix, Setting, setting
 
 import ssba
-from ssba.opened.cpsat import Effort
 from ssba.opened.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
 from ssba.opened.forest import Trees
-from ssba.opened.local import Tour
 from ssba.opened.opening import open_model
 from ssba.problem.distance import Norm
 from ssba.problem.model_answers import Model
@@ -330,7 +328,7 @@ def test_cpsat_proves_what_boxes_prove() -> None:
         region = one.setting.region(rows[i])
         goal = Leave(one.model.labels(rows[[i]]).labels[0])  # type: ignore[index]
         boxes = nearest_exact(one.trees, one.question(goal, region), work=10**6)
-        solver = nearest_by_cpsat(one.trees, one.question(goal, region), effort=Effort(60.0))
+        solver = nearest_by_cpsat(one.trees, one.question(goal, region))
         assert boxes is not None
         assert solver is not None
         assert boxes.proved
@@ -360,8 +358,8 @@ def test_the_local_search_comes_near_the_proved_optimum() -> None:
         region = one.setting.region(rows[i])
         goal = Leave(one.model.labels(rows[[i]]).labels[0])  # type: ignore[index]
         question = one.question(goal, region)
-        limit = nearest_by_cpsat(one.trees, question, effort=Effort(60.0, workers=2))
-        row = nearest_by_search(one.trees, question, tour=Tour(steps=1500))
+        limit = nearest_by_cpsat(one.trees, question)
+        row = nearest_by_search(one.trees, question)
         assert limit is not None
         assert limit.proved
         assert row is not None
@@ -377,19 +375,16 @@ def test_the_local_search_never_loses_a_known_row() -> None:
     region = one.setting.region(rows[0])
     goal = Leave(one.model.labels(rows[:1]).labels[0])  # type: ignore[index]
     known = rows[one.reached(goal, rows)][0]
-    found = nearest_by_search(one.trees, one.question(goal, region), known=known, tour=Tour(steps=1))
+    found = nearest_by_search(one.trees, one.question(goal, region), known=known)
     assert found is not None
     assert one.question(goal, region).distance(found) <= one.question(goal, region).distance(known)
 
 
-def test_the_same_seed_gives_the_same_row() -> None:
+def test_the_local_search_gives_the_same_row_every_time() -> None:
     one, rows = many_columns()
     region = one.setting.region(rows[3])
     goal = Leave(one.model.labels(rows[[3]]).labels[0])  # type: ignore[index]
-    first, second = (
-        nearest_by_search(one.trees, one.question(goal, region), tour=Tour(steps=200, seed=4))
-        for _ in range(2)
-    )
+    first, second = (nearest_by_search(one.trees, one.question(goal, region)) for _ in range(2))
     assert first is not None
     assert second is not None
     assert (first == second).all()

@@ -18,12 +18,13 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, QuantileTransformer, StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, PowerTransformer, QuantileTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ssba.opened.forest import Trees, last_true
+from ssba.opened.floats import last_true
+from ssba.opened.forest import Trees
 from ssba.opened.opening import open_model
 from ssba.problem.models import adapt
 from ssba.problem.space import Matrix, Space, build_space
@@ -45,9 +46,6 @@ MODELS: dict[str, Callable[[], Any]] = {
     "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1),
     "lightgbm of numbers": lambda: lightgbm.LGBMRegressor(n_estimators=10, n_jobs=1, verbose=-1),
     "scaled forest": lambda: make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
-    "quantiles before boosting": lambda: make_pipeline(
-        QuantileTransformer(n_quantiles=50), HistGradientBoostingClassifier(max_iter=10, random_state=0)
-    ),
 }
 
 
@@ -153,6 +151,8 @@ def test_early_stopping_uses_the_rounds_that_predict_uses() -> None:
         make_pipeline(PolynomialFeatures(), DecisionTreeClassifier()),
         HistGradientBoostingClassifier(max_iter=3, categorical_features=[0]),
         make_pipeline(PolynomialFeatures(), LogisticRegression()),
+        make_pipeline(QuantileTransformer(n_quantiles=50), DecisionTreeClassifier()),
+        make_pipeline(PowerTransformer(), DecisionTreeClassifier()),
         GradientBoostingClassifier(n_estimators=3, init=DecisionTreeClassifier(max_depth=1)),
         xgboost.XGBClassifier(n_estimators=3, booster="dart", n_jobs=1),
         xgboost.XGBRegressor(n_estimators=3, objective="count:poisson", n_jobs=1),
@@ -164,6 +164,84 @@ def test_what_we_cannot_read_stays_closed(model: Any) -> None:
     model.fit(X, (X[:, 0] * X[:, 1] > 0.5).astype(int))
     space, Z = build_space(X)
     assert open_model(model, adapt(model, X, wants_numbers=hasattr(model, "objective")), space, Z) is None
+
+
+def zeros_and_halves() -> tuple[Matrix, Any]:
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.integers(-2, 3, 300), random.normal(size=300)]).astype(float)
+    return X, X[:, 0] ** 2 + X[:, 1] > 1.5
+
+
+QUIET: dict[str, Any] = {"n_jobs": 1, "verbose": -1, "n_estimators": 5}
+OTHER_MEANINGS: dict[str, Any] = {
+    "xgboost reads zeros as missing": xgboost.XGBClassifier(n_estimators=5, n_jobs=1, missing=0.0),
+    "xgboost compares raw sums with a half": xgboost.XGBClassifier(
+        n_estimators=5, n_jobs=1, objective="binary:logitraw"
+    ),
+    "lightgbm reads zeros as missing": lightgbm.LGBMClassifier(zero_as_missing=True, **QUIET),
+    "lightgbm has linear leaves": lightgbm.LGBMClassifier(linear_tree=True, **QUIET),
+    "lightgbm stops adding up": lightgbm.LGBMClassifier(
+        pred_early_stop=True, pred_early_stop_freq=1, pred_early_stop_margin=0.1, **QUIET
+    ),
+    "lightgbm leaves the first trees out": lightgbm.LGBMClassifier(start_iteration_predict=2, **QUIET),
+    "lightgbm squares its sums": lightgbm.LGBMRegressor(reg_sqrt=True, **QUIET),
+    "lightgbm asks class by class": lightgbm.LGBMClassifier(objective="multiclassova", num_class=2, **QUIET),
+    "lightgbm averages": lightgbm.LGBMClassifier(
+        boosting_type="rf", subsample=0.5, subsample_freq=1, **QUIET
+    ),
+    "boosting begins with another model": GradientBoostingRegressor(n_estimators=3, init=LinearRegression()),
+    "histogram boosting counts": HistGradientBoostingRegressor(max_iter=3, loss="poisson"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OTHER_MEANINGS)
+def test_trees_that_mean_something_else_than_sums_of_leaves_stay_closed(name: str) -> None:
+    X, y = zeros_and_halves()
+    model = OTHER_MEANINGS[name].fit(X, y.astype(int))
+    space, Z = build_space(X)
+    numbers = not hasattr(model, "classes_")
+    assert open_model(model, adapt(model, X, wants_numbers=numbers), space, Z) is None
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize(
+    "model",
+    [
+        xgboost.XGBClassifier(n_estimators=5, n_jobs=1, base_score=0.2),
+        xgboost.XGBClassifier(n_estimators=5, n_jobs=1, num_parallel_tree=3, subsample=0.5),
+        xgboost.XGBRFClassifier(n_estimators=5, n_jobs=1),
+        xgboost.XGBClassifier(n_estimators=5, n_jobs=1, monotone_constraints=(1, 0)),
+        lightgbm.LGBMClassifier(boosting_type="dart", drop_rate=0.5, **QUIET),
+        lightgbm.LGBMClassifier(monotone_constraints=[1, 0], sigmoid=2.0, **QUIET),
+        GradientBoostingClassifier(n_estimators=5, init="zero"),
+        GradientBoostingClassifier(n_estimators=5, loss="exponential"),
+        HistGradientBoostingClassifier(max_iter=5, monotonic_cst=[1, 0]),
+        RandomForestClassifier(5, class_weight="balanced", max_depth=3, monotonic_cst=[1, 0]),
+    ],
+)
+def test_settings_that_keep_sums_of_leaves_are_read(model: Any) -> None:
+    X, y = zeros_and_halves()
+    trees, _, Z = opened_trees(model.fit(X, y.astype(int)), X)
+    rows = probing_rows(trees, Z)
+    rows[:, 0] = np.round(rows[:, 0])
+    labels = trees.scoring.output(raw_by_leaves(trees, rows)).labels
+    assert labels is not None
+    assert (labels == model.predict(rows)).mean() == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_early_stopping_of_lightgbm_uses_the_rounds_that_predict_uses() -> None:
+    _, X = fitted("tree")
+    y = (X[:, 0] + np.random.default_rng(0).normal(size=len(X)) > 0).astype(int)
+    model = lightgbm.LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1)
+    stop = lightgbm.early_stopping(3, verbose=False)
+    model.fit(X[:200], y[:200], eval_X=(X[200:],), eval_y=(y[200:],), callbacks=[stop])
+    assert 0 < model.best_iteration_ < 200
+    trees, _, Z = opened_trees(model, X)
+    assert np.allclose(
+        scores_of(trees, raw_by_leaves(trees, Z)), np.asarray(model.predict_proba(X)), atol=1e-9
+    )
 
 
 def test_the_last_value_of_a_condition_is_found_to_the_last_bit() -> None:

@@ -227,11 +227,11 @@ def test_strict_bounds_exclude_their_value_on_every_grid() -> None:
     where = setting(frame, {"s": numeric(step=0.1)})
     query = {"r": 0.0, "n": 0, "s": 0.0, "f": 0.0}
     (region,) = regions_of(where, query, "r < 3.7", "n < 4", "s < 3.7", "f < 3.7")
-    # The 32-bit number next to 3.7 lies above it.
-    next_below = float(np.nextafter(np.float32(3.7), np.float32(0)))
-    assert region.upper.tolist() == [math.nextafter(3.7, 0), 3.0, 3.6, next_below]
+    # A 32-bit number means the digits it is shown with: the one shown as 3.7 is 3.7, though it lies above it.
+    below, above = (float(np.nextafter(np.float32(3.7), np.float32(end))) for end in (0, 9))
+    assert region.upper.tolist() == [math.nextafter(3.7, 0), 3.0, 3.6, below]
     (region,) = regions_of(where, query, "r > 3.7", "n > 3.5", "s > 3.7", "f > 3.7")
-    assert region.lower.tolist() == [math.nextafter(3.7, 9), 4.0, 3.8, float(np.float32(3.7))]
+    assert region.lower.tolist() == [math.nextafter(3.7, 9), 4.0, 3.8, above]
 
 
 @pytest.mark.parametrize("query", [0.0, -130.0, 130.0])

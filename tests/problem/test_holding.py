@@ -41,7 +41,7 @@ def test_it_contains_exactly_the_rows_that_leave_these_columns(
     mine = setting(FRAME, KINDS)
     rng = np.random.default_rng(seed)
     for region in mine.regions(mine.space.encode_row(QUERY), [constraint(text) for text in sorted(texts)]):
-        part = holding(region, columns(*held))
+        part = holding(region, columns(*held), mine.metric)
         assert part is not None
         drawn = mine.Z[rng.integers(0, 60, 30)]
         drawn = np.where(columns(*held) & (rng.random((30, 1)) < 0.7), region.x, drawn)
@@ -58,13 +58,13 @@ def test_nothing_is_left_where_a_held_column_has_to_change(text: str) -> None:
     mine = setting(FRAME, KINDS)
     region = mine.region(QUERY, text)
     names = ["n", "a", "b", "c"]
-    assert holding(region, columns(*names)) is None
+    assert holding(region, columns(*names), mine.metric) is None
 
 
 def test_a_linear_row_goes_on_over_what_may_still_move() -> None:
     mine = setting(FRAME, KINDS)
     region = mine.region(QUERY, "a + b <= 0.5")
-    part = holding(region, columns("b"))
+    part = holding(region, columns("b"), mine.metric)
     assert part is not None
     rows, fine = part.pull_in(np.array([[2.0, 4.0, 0.0, 0.0]]))
     assert fine[0]
@@ -74,7 +74,10 @@ def test_a_linear_row_goes_on_over_what_may_still_move() -> None:
 
 def test_a_row_with_a_missing_cell_that_is_held_asks_nothing() -> None:
     mine = setting(FRAME, KINDS)
-    region = mine.region({**QUERY, "a": None}, "a + b <= 0.5", "a may be filled")
-    part = holding(region, columns("a"))
+    texts = ["a + b <= 0.5", "a may be filled"]
+    query = mine.space.encode_row({**QUERY, "a": None})
+    missing, filled = mine.regions(query, [constraint(text) for text in texts])
+    assert missing.rows is None
+    part = holding(filled, columns("a"), mine.metric)
     assert part is not None
     assert part.rows is None

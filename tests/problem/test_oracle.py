@@ -12,7 +12,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from ssba.errors import ArgumentError, ModelError
+from ssba.errors import ArgumentError, InternalError, ModelError
+from ssba.problem.door import Door
+from ssba.problem.features import Feature
 from ssba.problem.models import adapt
 from ssba.problem.oracle import Oracle
 
@@ -26,6 +28,7 @@ def to_frame(encoded: NDArray[np.float64]) -> pd.DataFrame:
 
 
 FRAME = to_frame(Z)
+DOOR = Door((Feature("a", "numeric"), Feature("b", "numeric")))
 FOREST = RandomForestClassifier(5, random_state=0, n_jobs=1).fit(FRAME, SIDE)
 LINE = LinearRegression().fit(FRAME, Z[:, 0])
 
@@ -33,7 +36,7 @@ LINE = LinearRegression().fit(FRAME, Z[:, 0])
 @given(rows=st.integers(0, 50), batch_rows=st.integers(1, 60))
 def test_the_batch_size_changes_the_calls_and_not_the_answer(rows: int, batch_rows: int) -> None:
     model = adapt(KNeighborsClassifier(3).fit(FRAME, SIDE), FRAME)
-    oracle = Oracle(model, to_frame, batch_rows=batch_rows)
+    oracle = Oracle(model, to_frame, DOOR, batch_rows=batch_rows)
     split = oracle.output(Z[:rows])
     assert oracle.rows_asked == rows
     assert oracle.calls == -(-rows // batch_rows)
@@ -53,12 +56,12 @@ def test_the_model_gets_decoded_rows() -> None:
         seen.append(rows)
         return rows["a"] > 0
 
-    Oracle(adapt(remember, FRAME), to_frame, batch_rows=30).labels(Z)
+    Oracle(adapt(remember, FRAME), to_frame, DOOR, batch_rows=30).labels(Z)
     pd.testing.assert_frame_equal(pd.concat(seen[1:], ignore_index=True), FRAME)
 
 
 def test_labels_asks_for_no_scores_and_verdict_brings_both() -> None:
-    oracle = Oracle(adapt(FOREST, FRAME), to_frame)
+    oracle = Oracle(adapt(FOREST, FRAME), to_frame, DOOR)
     assert oracle.labels(Z).scores is None
     verdict = oracle.verdict(Z)
     np.testing.assert_array_equal(verdict.labels, FOREST.predict(FRAME))
@@ -67,7 +70,7 @@ def test_labels_asks_for_no_scores_and_verdict_brings_both() -> None:
 
 
 def test_numbers_are_joined_too() -> None:
-    oracle = Oracle(adapt(LINE, FRAME, wants_numbers=True), to_frame, batch_rows=7)
+    oracle = Oracle(adapt(LINE, FRAME, wants_numbers=True), to_frame, DOOR, batch_rows=7)
     output = oracle.labels(Z)
     assert output.labels is None
     assert output.scores is None
@@ -79,14 +82,14 @@ def test_text_of_different_lengths_is_not_cut() -> None:
         return np.array(["no" if cell < 0 else "definitely" for cell in rows[:, 0]])
 
     ordered = np.sort(Z, axis=0)
-    labels = Oracle(adapt(words, Z), lambda encoded: encoded, batch_rows=1).labels(ordered).labels
+    labels = Oracle(adapt(words, Z), lambda encoded: encoded, DOOR, batch_rows=1).labels(ordered).labels
     assert labels is not None
     assert labels.tolist() == words(ordered).tolist()
 
 
 class TestNoRows:
     def test_nothing_is_asked(self) -> None:
-        oracle = Oracle(adapt(FOREST, FRAME), to_frame)
+        oracle = Oracle(adapt(FOREST, FRAME), to_frame, DOOR)
         labels, output = oracle.labels(Z[:0]), oracle.output(Z[:0])
         assert (oracle.rows_asked, oracle.calls) == (0, 0)
         assert labels.labels is not None
@@ -96,7 +99,7 @@ class TestNoRows:
         assert output.scores.shape == (0, 3)
 
     def test_a_regressor_has_no_values(self) -> None:
-        values = Oracle(adapt(LINE, FRAME), to_frame).output(Z[:0]).values
+        values = Oracle(adapt(LINE, FRAME), to_frame, DOOR).output(Z[:0]).values
         assert values is not None
         assert values.shape == (0,)
 
@@ -105,15 +108,24 @@ class TestInputValidation:
     @pytest.mark.parametrize("batch_rows", [0, -5])
     def test_a_batch_holds_at_least_one_row(self, batch_rows: int) -> None:
         with pytest.raises(ArgumentError, match=f"batch_rows must be at least 1, got {batch_rows}"):
-            Oracle(adapt(FOREST, FRAME), to_frame, batch_rows=batch_rows)
+            Oracle(adapt(FOREST, FRAME), to_frame, DOOR, batch_rows=batch_rows)
 
     def test_a_model_that_fails_is_told_with_its_batch_and_the_rows_are_counted(self) -> None:
         logistic = LogisticRegression().fit(FRAME, SIDE)
-        oracle = Oracle(adapt(logistic, FRAME), to_frame, batch_rows=20)
+        oracle = Oracle(adapt(logistic, FRAME), to_frame, DOOR, batch_rows=20)
         broken = Z.copy()
         broken[25] = np.nan
         with pytest.raises(
             ModelError, match=r"LogisticRegression\.predict, asked about a batch of 20 rows, raised"
         ):
-            oracle.labels(broken)
+            oracle.labels(broken, np.array([True, True]))
         assert oracle.rows_asked == 40
+
+    @pytest.mark.parametrize("question", ["labels", "output", "verdict"])
+    def test_what_a_column_cannot_hold_is_never_asked_about(self, question: str) -> None:
+        oracle = Oracle(adapt(FOREST, FRAME), to_frame, DOOR)
+        broken = Z.copy()
+        broken[25, 1] = np.inf
+        with pytest.raises(InternalError, match="about inf in column 'b'"):
+            getattr(oracle, question)(broken)
+        assert oracle.rows_asked == 0

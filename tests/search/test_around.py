@@ -12,6 +12,7 @@ from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import standing
 from ssba.search.refine import Effort, _around, _best_of, _has_steps, _shows_face, nearest_search
+from ssba.search.starts import Pool
 
 
 class Search:
@@ -77,7 +78,7 @@ def test_the_whole_search_ends_in_the_corner(seed: int) -> None:
         return (Z > [0.5, 1.2]).all(axis=1)
 
     archive = Archive(where.region([0.0, 0.0]), where.metric)
-    search = nearest_search(archive, rows[reached(rows)], 0, Effort())
+    search = nearest_search(archive, Pool(rows[reached(rows)]), 0, Effort())
     answered(recorded(search, archive, math.inf, lambda: False), labels_only(reached))
     assert archive.best_distance <= 1.002 * 1.3
 

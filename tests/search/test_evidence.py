@@ -133,6 +133,13 @@ class TestEven:
         expected = 6000 / len(legal)
         assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
 
+    @pytest.mark.parametrize(("step", "top"), [(0.1, 7), (0.7, 3)])
+    def test_the_ends_of_a_32_bit_column_with_a_step_are_drawn_too(self, step: float, top: int) -> None:
+        values = (np.arange(top + 1) * step).astype(np.float32)
+        mine = setting(pd.DataFrame({"a": values}), {"a": numeric(step=step)}, scale="none")
+        rows = drawn(mine, mine.region({"a": float(values[1])}), 100.0, 2000)
+        assert sorted(set(rows[:, 0])) == sorted(np.float64(value) for value in values)
+
     def test_the_number_of_changed_categories_is_even(self) -> None:
         frame = pd.DataFrame({name: ["p", "q", "r"] * 5 for name in "abcd"})
         mine = setting(frame)

@@ -14,7 +14,7 @@ from ssba.problem.constraints import constraint
 from ssba.problem.distance import Norm
 from ssba.problem.features import categorical, integer, numeric
 from ssba.run.arrays import to_numpy
-from ssba.search.exhaust import ask_all, legal_rows_within
+from ssba.search.exhaust import ask_all, extent_of, legal_rows_within
 
 FRAME = pd.DataFrame(
     {"a": [0, 3, 8, 9], "b": [0.0, 0.5, 1.5, 2.0], "c": ["u", "v", "w", "u"], "d": [0.1, 0.2, 0.3, 0.9]}
@@ -120,3 +120,17 @@ class TestAskAll:
 
     def test_without_a_hit_it_asks_about_all(self) -> None:
         assert self.asked(first_hit=np.inf) == 1000
+
+
+@pytest.mark.parametrize(("step", "top"), [(0.1, 7), (0.3, 7), (0.05, 13), (0.7, 3)])
+def test_the_topmost_value_of_a_32_bit_column_with_a_step_is_legal(step: float, top: int) -> None:
+    """7 * 0.1 is above the largest 32-bit float that is 0.7: what is compared must be what is stored."""
+    values = (np.arange(top + 1) * step).astype(np.float32)
+    mine = setting(pd.DataFrame({"a": values}), {"a": numeric(step=step)}, scale="none")
+    region = mine.region({"a": float(values[1])})
+    rows = legal_rows_within(region, mine.metric, 1e6, 100)
+    assert rows is not None
+    assert sorted(rows[:, 0]) == sorted(np.float64(value) for value in values)
+    extent = extent_of(region, mine.metric, 100)
+    assert extent is not None
+    assert extent.rows == top + 1

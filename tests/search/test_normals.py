@@ -73,17 +73,21 @@ class TestMovable:
         assert movable(where.region({"a": 1.0, "b": 0.0}), np.array([math.nan, 1.0])) == [1]
 
 
+def unit(way: Matrix) -> Matrix:
+    return np.asarray(way / np.linalg.norm(way))
+
+
 @pytest.mark.parametrize("normal_of", [score_normal, broad_score_normal])
 class TestScoreNormal:
     def test_the_slope_of_the_score_is_the_normal(self, normal_of: Any) -> None:
         normal = answered(normal_of(REGION, ON_PLANE, EVERY, 0.05), scored(margin))
-        np.testing.assert_allclose(normal, NORMAL, rtol=1e-9)
+        np.testing.assert_allclose(normal, unit(NORMAL), rtol=1e-9)
 
     def test_it_is_in_scaled_units(self, normal_of: Any) -> None:
         scale = {"x0": 2.0, "x1": 1.0, "x2": 0.1, "x3": 5.0}
         where = setting(SPACE.Z, scale=scale)
         normal = answered(normal_of(where.region([0.0] * 4), ON_PLANE, EVERY, 0.05), scored(margin))
-        np.testing.assert_allclose(normal, NORMAL * list(scale.values()), rtol=1e-9)
+        np.testing.assert_allclose(normal, unit(NORMAL * list(scale.values())), rtol=1e-9)
 
     def test_at_a_bound_it_is_taken_inward(self, normal_of: Any) -> None:
         asked: list[Matrix] = []
@@ -94,12 +98,12 @@ class TestScoreNormal:
 
         z = np.array([9.0, 9.0, -9.0, 9.0])
         normal = answered(normal_of(REGION, z, EVERY, 0.05), judge)
-        np.testing.assert_allclose(normal, NORMAL, rtol=1e-9)
+        np.testing.assert_allclose(normal, unit(NORMAL), rtol=1e-9)
         assert REGION.contains(np.concatenate(asked)).all()
 
     def test_only_the_columns_asked_for_have_a_slope(self, normal_of: Any) -> None:
         normal = answered(normal_of(REGION, ON_PLANE, [0, 3], 0.05), scored(margin))
-        np.testing.assert_allclose(normal, [1.0, 0.0, 0.0, 0.25], rtol=1e-9)
+        np.testing.assert_allclose(normal, unit(np.array([1.0, 0.0, 0.0, 0.25])), rtol=1e-9)
 
     def test_without_scores_or_on_a_plateau_there_is_none(self, normal_of: Any) -> None:
         for judge in (scored(lambda Z: np.full(len(Z), 0.5)), BY_LABELS):
@@ -121,7 +125,7 @@ def test_a_slope_over_whole_numbers_takes_whole_steps() -> None:
     region = MIXED.region(QUERY)
     z = np.array([1.0, 2.0, 0.5, 0.0])
     normal = answered(score_normal(region, z, [0, 1, 2], 1e-3), scored(lambda Z: Z @ weights))
-    np.testing.assert_allclose(normal, weights, rtol=1e-6)
+    np.testing.assert_allclose(normal, unit(weights), rtol=1e-6)
 
 
 def test_a_broad_slope_sees_over_steps_that_a_narrow_one_does_not() -> None:

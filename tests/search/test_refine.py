@@ -22,6 +22,7 @@ from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import standing
 from ssba.search.refine import Effort, _is_rough, last_resort, nearest_search
+from ssba.search.starts import Pool
 
 # Scores show both faces of an edge exactly; by labels the search ends a little beside it.
 AT_AN_EDGE = {"scores": 1.01, "labels": 1.03}
@@ -62,7 +63,7 @@ def searched_in(where: Setting, region: Region, judge: Any, rows: float = math.i
         return reply
 
     pool = where.Z[judge(where.Z).reached]
-    search = nearest_search(archive, pool, seed, Effort())
+    search = nearest_search(archive, Pool(pool), seed, Effort())
     answered(recorded(search, archive, rows, lambda: False), remember)
     return Found(archive, np.concatenate(asked))
 
@@ -541,3 +542,16 @@ def test_a_corner_from_which_no_column_can_go_back_is_told_from_a_slope(reached:
     archive = Archive(where.region([0.0] * 5), where.metric)
     found = answered(_is_rough(archive, standing(archive, AT_THE_CORNER), 4e-4), labels_only(reached))
     assert found == rough
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_a_start_that_reaches_ends_the_search_only_where_it_is_the_nearest_row(reply: str) -> None:
+    """Of the whole numbers with a sum of 4 or more, (2, 2) is nearest to the origin."""
+    where = setting(np.array([[-9, -9], [9, 9]]), scale="none")
+    judge = judges(lambda Z: Z[:, 0] + 1.5)[reply]
+    nearest = where.region([0, 0], "x0 + x1 >= 4")
+    assert len(searched_in(where, nearest, judge).asked) == 1
+    for start in ([5.0, 0.0], [1.0, 6.0]):
+        found = searched_in(where, replace(nearest, start=np.array(start)), judge)
+        assert found.archive.nearest(1).tolist() == [[2.0, 2.0]]
+        assert len(found.asked) < 60

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.support import Matrix, answered, labels_only, scored, setting
 
+from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
-from ssba.search.starts import Ends, slope_ends
+from ssba.search.starts import Ends, Pool, slope_ends
 
 NORMAL = np.array([3.0, -1.0, 0.5, 0.0])
 POOL = np.random.default_rng(0).normal(size=(200, 4)) * 2
@@ -20,7 +21,7 @@ def plane(Z: Any) -> Any:
 
 def found(judge: Any, *texts: str, pool: Matrix = POOL, margin: Any = plane) -> tuple[Ends | None, Archive]:
     archive = Archive(WHERE.region([0.0] * 4, *texts), WHERE.metric)
-    search = slope_ends(archive, pool[margin(pool) >= 0], float(margin(np.zeros((1, 4)))[0]))
+    search = slope_ends(archive, Pool(pool[margin(pool) >= 0]), float(margin(np.zeros((1, 4)))[0]))
     return answered(recorded(search, archive, 1000, lambda: False), judge), archive
 
 
@@ -76,3 +77,23 @@ def test_without_a_feasible_row_that_reaches_nothing_is_asked() -> None:
     ends, archive = found(scored(plane), "x0 == 0.25", pool=POOL[:3])
     assert ends is None
     assert archive.rows_asked == 0
+
+
+@pytest.mark.parametrize("margin", [0.0, -np.finfo(np.float64).tiny, -1e-300, -1e-20])
+def test_a_score_that_is_all_but_high_enough_is_a_legitimate_one(margin: float) -> None:
+    """The way up is known then, and a row a little that way reaches; no cell is undefined."""
+    asked: list[Matrix] = []
+
+    def tie(Z: Any) -> Any:
+        return np.where((Z == 0).all(axis=1), margin, Z.sum(axis=1))
+
+    def judge(Z: Any) -> Reply:
+        asked.append(np.array(Z))
+        return Reply(tie(Z) > 0, tie(Z))
+
+    archive = Archive(WHERE.region([0.0] * 4), WHERE.metric)
+    search = slope_ends(archive, Pool(POOL[POOL.sum(axis=1) > 0]), margin)
+    ends = answered(recorded(search, archive, 1000, lambda: False), judge)
+    assert np.isfinite(np.concatenate(asked)).all()
+    assert ends is not None
+    assert 0 < np.linalg.norm(ends.rows[0]) < 0.01

@@ -10,7 +10,7 @@ from tests.support import Matrix, Setting, answered, labels_only, scored, settin
 
 from ssba.problem.targets import Reply
 from ssba.search.archive import Archive, recorded
-from ssba.search.starts import Ends, find_ends, levels_of, single_changes, with_column
+from ssba.search.starts import Ends, Pool, find_ends, levels_of, single_changes, with_column
 
 RNG = np.random.default_rng(0)
 BOX = np.r_[RNG.uniform(-1, 1, size=(100, 3)), [[-5.0] * 3, [5.0] * 3]]
@@ -37,7 +37,7 @@ def found(where: Setting, query: Any, texts: list[str], pool: Matrix, judge: Any
         return reply
 
     has_scores = judge(where.Z[:1]).margin is not None
-    search = find_ends(archive, pool[judge(pool).reached], np.random.default_rng(0), has_scores)
+    search = find_ends(archive, Pool(pool[judge(pool).reached]), np.random.default_rng(0), has_scores)
     ends = answered(recorded(search, archive, np.inf, lambda: False), remember)
     return Found(archive, ends, np.concatenate([np.empty((0, len(archive.region.x))), *asked]))
 

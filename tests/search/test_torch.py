@@ -20,6 +20,7 @@ from ssba.search.profile import exchange_search, priced_search
 from ssba.search.rays import race, rays_to
 from ssba.search.refine import Effort, nearest_search
 from ssba.search.rough import rough_search
+from ssba.search.starts import Pool
 from ssba.search.swaps import swap_search
 
 RNG = np.random.default_rng(3)
@@ -57,7 +58,7 @@ CASES: dict[str, tuple[Setting, Any, Any, tuple[str, ...]]] = {
 
 
 def best(archive: Archive, pool: Any, judge: Any) -> Any:
-    search = nearest_search(archive, pool, 0, Effort())
+    search = nearest_search(archive, Pool(pool), 0, Effort())
     answered(recorded(search, archive, 1500, lambda: False), judge)
     return np.asarray(archive.nearest(1))
 
@@ -183,10 +184,8 @@ def bounded_row(convert: Callable[[Any], Any]) -> Any:
     metric = convert(NUMBERS.metric)
     around = Surroundings(
         unconstrained=lambda row: convert(NUMBERS.region(np.asarray(row), "x0 <= 9")),
-        pool=convert(boundary),
+        pool=Pool(convert(boundary)),
         seed=0,
-        rows=2000,
-        is_over=lambda: False,
     )
     archive = Archive(region, metric)
     search = bounded_search(archive, approach(region, metric, convert(boundary)), around)

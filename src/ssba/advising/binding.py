@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ssba.advising.context import Context
 from ssba.advising.relaxing import Condition, Terms
-from ssba.advising.rows import case_of
 from ssba.answering.asking import goal_reply, told, verdicts
 from ssba.problem.models import Output
 from ssba.problem.space import Matrix
@@ -44,7 +43,7 @@ def best_beyond(
     asked = np.concatenate([z[None, :], *rows])
     if len(asked) > most_rows:
         return [None] * len(conditions), 0
-    answers = verdicts(context.engine, asked)
+    answers = verdicts(context.engine, asked, context.x)
     margins = _margins(context, answers)
     ends = itertools.accumulate((len(own) for own in rows), initial=1)
     return [_best(context, answers, margins, *ends_of) for ends_of in itertools.pairwise(ends)], len(asked)
@@ -64,7 +63,7 @@ def _best(
 
 def _margins(context: Context, answers: Sequence[Output]) -> Vector | None:
     """Return by how much rows pass the target, negative where they miss it; None without scores."""
-    case = case_of(context)
+    case = context.case()
     margins = [goal_reply(context.engine, case, one).margin for one in answers]
     known = [one for one in margins if one is not None]
     return np.concatenate(known) if len(known) == len(margins) else None

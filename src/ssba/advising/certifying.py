@@ -178,7 +178,7 @@ def _answer_checks(context: Context, certificate: Certificate) -> Iterator[Check
         except (SsbaError, TypeError, ValueError) as error:
             yield Check(f"{name}, model", False, f"it cannot be asked about: {error}")
             continue
-        asked = context.score(z[None, :])
+        asked = context.score(z[None, :], as_given=True)
         ours, claimed = (asked.predictions[0], asked.scores[0]), (answer.prediction, answer.score)
         yield _told_check(context, f"{name}, model", ours, claimed)
         yield _promise_check(context, name, z, answer is not certificate.explanation.bounded)

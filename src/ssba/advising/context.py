@@ -13,7 +13,7 @@ from ssba.answering import Case, Request, answer_queries, limits_from_now
 from ssba.answering.asking import goal_reply, told, verdicts
 from ssba.answering.verify import is_feasible
 from ssba.engine import Engine
-from ssba.problem.compile import compile_regions
+from ssba.problem.compile import Compiled, compile_query
 from ssba.problem.constraints import Constraint
 from ssba.problem.region import Region
 from ssba.problem.space import Matrix
@@ -48,17 +48,33 @@ class Context:
     @cached_property
     def goal(self) -> Goal:
         """The target of this query: without one, to leave the class it is in."""
-        labels = self.engine.oracle().verdict(self.x[None, :]).labels
+        labels = self.engine.oracle().verdict(self.x[None, :], np.isnan(self.x)).labels
         return resolve(self.engine.target, None if labels is None else labels[0])
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
         """The feasible rows around the query; none where the constraints contradict each other."""
-        return compile_regions(self.engine.space, self.engine.metric, self.x, self.constraints)
+        return self.compiled.regions
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The same, and whether no way to meet the constraints was left out."""
+        return compile_query(self.engine.space, self.engine.metric, self.x, self.constraints)
+
+    def case(self, goal: Goal | None = None) -> Case:
+        """Return the query as the answering room knows it; the model is asked for a goal only without one."""
+        return Case(
+            x=self.x,
+            constraints=self.constraints,
+            request=self.request,
+            regions=self.regions,
+            knows_all_regions=self.compiled.complete,
+            goal=self.goal if goal is None else goal,
+        )
 
     @cached_property
     def _case(self) -> Case:
-        return Case(self.x, self.constraints, self.request, regions=self.regions, goal=self.goal)
+        return self.case()
 
     @property
     def query(self) -> dict[str, Any]:
@@ -77,11 +93,11 @@ class Context:
         """Return rows as they are once written in the user's columns and dtypes."""
         return self.engine.space.encode(self.engine.space.decode(Z))
 
-    def score(self, Z: Matrix) -> Scored:
-        """Ask the model about rows."""
+    def score(self, Z: Matrix, *, as_given: bool = False) -> Scored:
+        """Ask the model about rows; those that a user gave may miss cells that the query has."""
         if not len(Z):
             return Scored([], [], np.zeros(0, dtype=bool))
-        answers = verdicts(self.engine, Z)
+        answers = verdicts(self.engine, Z, Z if as_given else self.x)
         both = [told(self.engine, self.goal, one) for one in answers]
         reached = [bool(goal_reply(self.engine, self._case, one).reached[0]) for one in answers]
         return Scored([one for one, _ in both], [one for _, one in both], np.array(reached))

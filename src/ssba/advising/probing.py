@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ssba.advising.context import Context, explain_all
+from ssba.advising.context import Context
 from ssba.answer.result import Counterfactual, Explanation, Status
 from ssba.answering import Case, limits_from_now
 from ssba.answering.asking import goal_reply, run_searches, verdicts
+from ssba.answering.beginning import begin, give_pools
+from ssba.answering.bounded import last_resort
 from ssba.answering.opening import look_inside, solve_inside
 from ssba.answering.proving import evidence_of
 from ssba.answering.robust import ball_holds
@@ -16,7 +18,6 @@ from ssba.answering.verify import verify
 from ssba.engine import Engine
 from ssba.problem.models import Output
 from ssba.problem.targets import Goal
-from ssba.search.archive import Archive
 
 # What one search may spend: most that find something end long before.
 _SEARCH_ROWS = 2000
@@ -83,7 +84,7 @@ class Prober:
 
         That takes hardly a row. And since all look at the same points, fewer constraints are never worse.
         """
-        return self._run(contexts, 1, 0, lambda some: [find_of(one) for one in explain_all(some)])
+        return self._run(contexts, 1, 0, lambda some: _moved(some, self.goal))
 
     def search_or_move(
         self, contexts: Sequence[Context], rows: int = _SEARCH_ROWS, reserve: int = 0
@@ -97,8 +98,8 @@ class Prober:
 
     def is_there(self, context: Context) -> bool:
         """Tell whether the query reaches the target as it is."""
-        mine = verdicts(context.engine, context.x[None, :])[0]
-        return _is_there(context.engine, _case(context, self.goal), mine)
+        mine = verdicts(context.engine, context.x[None, :], context.x)[0]
+        return _is_there(context.engine, context.case(self.goal), mine)
 
     def _run(
         self,
@@ -140,22 +141,35 @@ def _joined(search: Find | None, move: Find | None) -> Find | None:
 
 def _searched(contexts: Sequence[Context], goal: Goal) -> list[Find]:
     """Take contexts of one engine through the same search and last check as `explain` does."""
-    cases = [_case(one, goal) for one in contexts]
     engine, limits = contexts[0].engine, limits_from_now(contexts[0].rows, None)
-    mine = verdicts(engine, contexts[0].x[None, :])[0]
+    cases, feasible = _begun(contexts, goal)
+    wanting = solve_inside(engine, feasible, limits)
+    give_pools(engine, wanting, None)
+    run_searches(engine, wanting, [search_case(engine, case, limits) for case in wanting])
+    look_inside(engine, wanting, limits)
+    verify(engine, [case for case in feasible if case.has_hits], limits)
+    return [_find(one, case) for one, case in zip(contexts, cases, strict=True)]
+
+
+def _moved(contexts: Sequence[Context], goal: Goal) -> list[Find]:
+    """Return the feasible rows nearest to boundary points, whether they reach or not."""
+    engine = contexts[0].engine
+    cases, feasible = _begun(contexts, goal)
+    give_pools(engine, feasible, None)
+    last_resort(engine, feasible, limits_from_now(0, None), None, takes_any=True)
+    return [_find(one, case) for one, case in zip(contexts, cases, strict=True)]
+
+
+def _begun(contexts: Sequence[Context], goal: Goal) -> tuple[list[Case], list[Case]]:
+    """Return the contexts of one query as cases, and those of them that there is something to search for."""
+    engine = contexts[0].engine
+    cases = [one.case(goal) for one in contexts]
+    mine = verdicts(engine, contexts[0].x[None, :], contexts[0].x)[0]
     # A query that is at the target as it stands has no counterfactual.
     feasible = [case for case in cases if case.regions and not _is_there(engine, case, mine)]
     for case in feasible:
-        case.archives = [Archive(region, engine.metric) for region in case.regions]
-    wanting = solve_inside(engine, feasible, limits)
-    pool = engine.pool(goal) if wanting else None
-    for case in wanting:
-        assert pool is not None
-        case.pool = pool
-    run_searches(engine, wanting, [search_case(engine, case, limits) for case in wanting])
-    look_inside(engine, wanting, limits)
-    verify(engine, [case for case in feasible if case.has_hits])
-    return [_find(one, case) for one, case in zip(contexts, cases, strict=True)]
+        begin(engine, case)
+    return cases, feasible
 
 
 def _find(context: Context, case: Case) -> Find:
@@ -163,11 +177,7 @@ def _find(context: Context, case: Case) -> Find:
         return Find(None, is_feasible=False)
     evidence = evidence_of(context.engine, case)
     best = case.answers[0] if case.answers else None
-    return Find(best, proof=evidence.proof, rows_used=case.rows_used)
-
-
-def _case(context: Context, goal: Goal) -> Case:
-    return Case(context.x, context.constraints, context.request, regions=context.regions, goal=goal)
+    return Find(best, case.bounded, proof=evidence.proof, rows_used=case.rows_used)
 
 
 def _is_there(engine: Engine, case: Case, mine: Output) -> bool:

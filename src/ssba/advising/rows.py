@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.advising.context import Context
-from ssba.answering import Case
 from ssba.answering.asking import judged, verdicts
 from ssba.answering.verify import passes
 from ssba.problem.constraints import Constraint, columns, holds
@@ -18,24 +17,19 @@ from ssba.problem.targets import Goal, Reply, ValueBetween
 Mask = NDArray[np.bool_]
 
 
-def case_of(context: Context) -> Case:
-    """Return the query as the answering room knows it."""
-    return Case(context.x, context.constraints, context.request, regions=context.regions, goal=context.goal)
-
-
 def is_answer(context: Context, z: Matrix) -> bool:
-    """Tell whether a written row would be returned as a counterfactual: checked like any other."""
-    return passes(context.engine, case_of(context), z, verdicts(context.engine, z[None, :])[0])
+    """Tell whether a written row, perhaps one that a user gave, would be returned as a counterfactual."""
+    return passes(context.engine, context.case(), z, verdicts(context.engine, z[None, :], z)[0])
 
 
 def reaches(context: Context, Z: Matrix) -> Reply:
     """Tell which rows reach the target with all that the request adds, but for a ball around them."""
-    engine, case = context.engine, case_of(context)
+    engine, case = context.engine, context.case()
     if not len(Z):
         return Reply(np.zeros(0, dtype=bool), None)
     if not engine.batch_matters:
-        return judged(engine, case, Z, engine.oracle().verdict(Z))
-    told = [judged(engine, case, Z[i : i + 1], one) for i, one in enumerate(verdicts(engine, Z))]
+        return judged(engine, case, Z, engine.oracle().verdict(Z, np.isnan(context.x)))
+    told = [judged(engine, case, Z[i : i + 1], one) for i, one in enumerate(verdicts(engine, Z, context.x))]
     margins = [one.margin for one in told if one.margin is not None]
     return Reply(
         np.concatenate([one.reached for one in told]),

@@ -35,7 +35,7 @@ def try_values(context: Context, values: Mapping[str, Any]) -> Trial:
     """
     edits = _known(context, values)
     z = context.written(context.encode({**context.query, **edits})[None, :])[0]
-    told = context.score(np.stack([context.x, z]))
+    told = context.score(np.stack([context.x, z]), as_given=True)
     held = _holding_all(context, z, edits)
     enough = bool(held.regions) and is_answer(held, z)
     missing = _NOTHING if enough else _missing(context, held, z)

@@ -59,7 +59,7 @@ def walk(engine: Engine, x: Matrix, y: Matrix, points: int = 101) -> Way:
     count = whole("points", points, at_least=2)
     if count > _MOST_POINTS:
         raise ArgumentError(f"points is {count:,}; give {_MOST_POINTS:,} or fewer")
-    labels = engine.oracle().verdict(x[None, :]).labels
+    labels = engine.oracle().verdict(x[None, :], np.isnan(x)).labels
     goal = resolve(engine.target, None if labels is None else labels[0])
     ask = _asker(engine, goal, x, y)
     seen = ask([float(share) for share in np.linspace(0.0, 1.0, count)])
@@ -80,6 +80,7 @@ def _asker(engine: Engine, goal: Goal, x: Matrix, y: Matrix) -> Asker:
     """Return the function from shares of the way to what the model says there."""
     path = Path(engine.metric.discrete, engine.space.grid.snap, plain=False)
     between = path.between(x[None, :], y[None, :])
+    either = np.where(np.isnan(y), y, x)
 
     def ask(shares: list[float]) -> list[_Seen]:
         rows = np.array(between(np.array(shares)))
@@ -88,7 +89,7 @@ def _asker(engine: Engine, goal: Goal, x: Matrix, y: Matrix) -> Asker:
         rows[[share == 1 for share in shares]] = y
         return [
             _seen(engine, goal, share, row, output)
-            for share, row, output in zip(shares, rows, verdicts(engine, rows), strict=True)
+            for share, row, output in zip(shares, rows, verdicts(engine, rows, either), strict=True)
         ]
 
     return ask

@@ -12,7 +12,7 @@ import numpy as np
 from ssba.arguments import number
 from ssba.errors import ArgumentError
 from ssba.problem.distance import Metric, Norm
-from ssba.problem.features import Declaration, Feature, Kind
+from ssba.problem.features import LARGEST_SINGLE, Declaration, Feature, Kind
 from ssba.problem.targets import Probability, ValueBetween
 
 
@@ -20,7 +20,8 @@ from ssba.problem.targets import Probability, ValueBetween
 class Column:
     """A column: its kind and legal values, and what a change is divided by and multiplied with.
 
-    `low` and `high` are None where the column was declared without a bound.
+    `low` and `high` are None where the column was declared without a bound. What the data showed, `data_low`
+    and `data_high`, and whether numbers are `single`, of 32 bits, decide how far an equality may be off.
     """
 
     name: str
@@ -32,6 +33,9 @@ class Column:
     high: float | None
     scale: float
     weight: float
+    data_low: float | None
+    data_high: float | None
+    single: bool
 
     @property
     def declaration(self) -> Declaration:
@@ -41,9 +45,21 @@ class Column:
 
     @property
     def feature(self) -> Feature:
-        """The column without what the data shows."""
+        """The column as the explainer saw it."""
         low, high = _ends(self.low, self.high)
-        return Feature(self.name, self.kind, self.levels, low, high, self.step, self.unit)
+        seen_low, seen_high = _ends(self.data_low, self.data_high)
+        return Feature(
+            name=self.name,
+            kind=self.kind,
+            levels=self.levels,
+            low=low,
+            high=high,
+            step=self.step,
+            unit=self.unit,
+            data_low=seen_low,
+            data_high=seen_high,
+            storable=(-LARGEST_SINGLE, LARGEST_SINGLE) if self.single else (-math.inf, math.inf),
+        )
 
 
 def column_parts(features: Sequence[Feature], metric: Metric) -> list[dict[str, Any]]:
@@ -60,6 +76,9 @@ def column_parts(features: Sequence[Feature], metric: Metric) -> list[dict[str, 
                 high=_bound(one.high),
                 scale=float(metric.scale[place]),
                 weight=float(metric.weight[place]),
+                data_low=_bound(one.data_low),
+                data_high=_bound(one.data_high),
+                single=one.is_single,
             )
         )
         for place, one in enumerate(features)
@@ -144,7 +163,9 @@ def _checked(column: Column) -> Column:
         raise ArgumentError(f"{who} is {column.kind}, with levels {column.levels!r:.80}")
     for name in ("scale", "weight"):
         number(f"{who}, {name}", getattr(column, name), "a positive number", low=0, high=1e300)
-    for name in ("step", "low", "high"):
+    if not isinstance(column.single, bool):
+        raise ArgumentError(f"{who}, single is {column.single!r:.40}; give true or false")
+    for name in ("step", "low", "high", "data_low", "data_high"):
         if getattr(column, name) is not None:
             number(f"{who}, {name}", getattr(column, name), "a number or null")
     return column

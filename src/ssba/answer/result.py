@@ -92,6 +92,9 @@ class Evidence:
         Whether the best answer is proved to be the nearest: from the model's inside ("optimal": it is at
         most 0.1% farther than `lower_bound`, for the sake of fewer digits), or because every legal feasible
         row nearer than it was asked ("exhausted"). "unreachable": proved that no feasible row reaches.
+    reading_contradicted : bool
+        The model's inside was read, but a row reached the target nearer than that allows: the model is not
+        what it was read as, and what was computed from its inside was dropped.
     """
 
     nearer_than: float | None = None
@@ -100,6 +103,7 @@ class Evidence:
     share: float | None = None
     lower_bound: float | None = None
     proof: Literal["optimal", "exhausted", "unreachable"] | None = None
+    reading_contradicted: bool = False
 
     @property
     def sentence(self) -> str:

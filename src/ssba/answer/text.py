@@ -87,6 +87,12 @@ def _already_there(explanation: "Explanation") -> str:
 
 
 def _out_of_budget(explanation: "Explanation") -> str:
+    if explanation.prediction is None:
+        return (
+            f"No row was found that meets the constraints {_listed(explanation.constraints)}, but it is not "
+            "certain that there is none; relax one of them, or allow more with "
+            "budget=ssba.Budget(seconds=...)."
+        )
     return (
         f"The budget ran out after {explanation.rows_used:,} model rows before any feasible row reached "
         f"{_wished(explanation)}; allow more with budget=ssba.Budget(rows=...)."
@@ -98,18 +104,20 @@ def evidence_sentence(evidence: "Evidence") -> str:
     told = _shown(evidence)
     if evidence.lower_bound and not evidence.proof:
         told += f" No feasible row nearer than {evidence.lower_bound:.4g} can reach it."
+    if evidence.reading_contradicted:
+        told += " The model contradicts what was read from its inside, so nothing was proved from there."
     return told.strip()
 
 
 def _shown(evidence: "Evidence") -> str:
-    if evidence.proof == "optimal":
+    if evidence.proof == "optimal" and evidence.lower_bound is not None:
         return f"Proved optimal: no feasible row nearer than {evidence.lower_bound:.4g} reaches the target."
     if evidence.proof == "unreachable":
         return "Proved: no feasible row reaches the target."
     if evidence.proof == "exhausted":
         which = "feasible" if evidence.nearer_than is None else "nearer feasible"
         return f"Exact: each and every {which} row was asked, and none reaches the target."
-    if evidence.share is not None:
+    if evidence.share is not None and evidence.nearer_than is not None:
         rows = "row" if evidence.drawn == 1 else "rows"
         return (
             f"At 95% confidence under {percent_above(evidence.share)} of the feasible region nearer "

@@ -1,18 +1,19 @@
 """Asking the model about the rows of many cases at once, and reading its answers for each case."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.answering.case import Case
+from ssba.answering.case import Case, Clock
 from ssba.boundary.bisection import Asking
 from ssba.engine import Engine
 from ssba.problem.models import Output
 from ssba.problem.oracle import Oracle
 from ssba.problem.space import Matrix
-from ssba.problem.targets import Goal, Reply, shown
+from ssba.problem.targets import Goal, Reply, ValueBetween, shown
 from ssba.run.local import drive
 from ssba.search.few import changed_cells
 from ssba.search.robust import ScoreMargin
@@ -28,10 +29,19 @@ def run_searches(
     cases: Sequence[Case],
     searches: Sequence[Asking[None]],
     done: Callable[[], object] = lambda: None,
+    clock: Clock | None = None,
 ) -> None:
-    """Drive the searches of all cases, in shared model calls."""
+    """Drive the searches of all cases, in shared model calls; the clock is told how long these take."""
     oracle = engine.oracle()
-    drive(searches, lambda asked: _replies(engine, oracle, cases, asked), lambda _: done())
+
+    def ask(asked: Sequence[tuple[int, Matrix]]) -> list[Reply]:
+        begun = time.monotonic()
+        replies = _replies(engine, oracle, cases, asked)
+        if clock is not None:
+            clock.last_call = time.monotonic() - begun
+        return replies
+
+    drive(searches, ask, lambda _: done())
 
 
 def _replies(
@@ -40,7 +50,8 @@ def _replies(
     if len(asked) > 1 and engine.batch_matters:
         # Each query keeps a batch of its own then, as it has when it comes alone.
         return [reply for one in asked for reply in _replies(engine, oracle, cases, [one])]
-    output = oracle.output(np.concatenate([rows for _, rows in asked]))
+    missing = [np.broadcast_to(np.isnan(cases[number].x), rows.shape) for number, rows in asked]
+    output = oracle.output(np.concatenate([rows for _, rows in asked]), np.concatenate(missing))
     by_goal: dict[Goal | None, Reply] = {}
     replies, end = [], 0
     for number, rows in asked:
@@ -90,7 +101,8 @@ def _plausible(engine: Engine, case: Case, rows: Matrix, reply: Reply) -> Reply:
     """Refuse rows that are far from the data; the margin falls with the distance, so that it leads back."""
     assert case.goal is not None
     data = engine.neighbourhood(case.goal)
-    excess = data.distance(rows) / max(data.usual, 1e-300) - 1
+    # Where most rows repeat, only rows of the data themselves are as near as is usual.
+    excess = (data.distance(rows) - data.usual) / (data.usual or 1.0)
     refused = excess > _ROUNDING
     if reply.margin is None:
         return Reply(reply.reached & ~refused, None)
@@ -106,21 +118,42 @@ def _refused(reply: Reply, refused: NDArray[np.bool_]) -> Reply:
     return Reply(reply.reached & ~refused, margin)
 
 
-def verdicts(engine: Engine, rows: Matrix) -> list[Output]:
-    """Ask the model itself about rows: in one batch, or one by one where the batch matters."""
-    oracle = engine.oracle()
+def verdicts(engine: Engine, rows: Matrix, queries: Matrix) -> list[Output]:
+    """Ask the model itself about rows: in one batch, or one by one where the batch matters.
+
+    Rows may miss cells that their query misses; `queries` is that of all rows, or one a row.
+    """
+    oracle, missing = engine.oracle(), np.broadcast_to(np.isnan(queries), rows.shape)
     if engine.batch_matters:
-        return [oracle.verdict(rows[i : i + 1]) for i in range(len(rows))]
-    output = oracle.verdict(rows)
+        return [oracle.verdict(rows[i : i + 1], missing[i : i + 1]) for i in range(len(rows))]
+    output = oracle.verdict(rows, missing)
     return [_part(output, i, i + 1) for i in range(len(rows))]
 
 
 def _part(output: Output, begin: int, end: int) -> Output:
+    return chosen(output, slice(begin, end))
+
+
+def chosen(output: Output, rows: slice | NDArray[np.int64]) -> Output:
+    """Return what the model said about some of the rows."""
     parts = (output.labels, output.scores, output.values)
-    return Output(*(None if part is None else part[begin:end] for part in parts))
+    return Output(*(None if part is None else part[rows] for part in parts))
 
 
 def told(engine: Engine, goal: Goal, output: Output) -> tuple[Any, float | None]:
-    """Return prediction and score of one row; the score without the bits that depend on its batch."""
+    """Return prediction and score of one row; numbers without the bits that depend on its batch."""
     (prediction,), (score,) = shown(goal, output, engine.model.classes)
+    if output.values is not None:
+        number = _nine_digits(float(prediction), goal)
+        return number, number
     return prediction, None if score is None else float(f"{score:.9g}")
+
+
+def _nine_digits(value: float, goal: Goal) -> float:
+    """Return a number in nine digits, unless these would lie on the other side of what was wished for."""
+    short = float(f"{value:.9g}")
+    if isinstance(goal, ValueBetween) and (goal.low <= short <= goal.high) != (
+        goal.low <= value <= goal.high
+    ):
+        return value
+    return short

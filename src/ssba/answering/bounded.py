@@ -1,15 +1,15 @@
 """Where no row reached the target: a last try near the boundary, and the bounded move."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.answer.result import Counterfactual
-from ssba.answering.asking import run_searches
+from ssba.answering.asking import run_searches, verdicts
 from ssba.answering.case import Case, Limits
 from ssba.answering.verify import counterfactual, is_feasible, passes, verify
-from ssba.answering.watching import watched
+from ssba.answering.watching import tried
 from ssba.boundary.bisection import Asking
 from ssba.engine import Engine
 from ssba.index.boundary_set import BoundarySet
@@ -18,6 +18,7 @@ from ssba.problem.distance import Metric
 from ssba.problem.region import Region
 from ssba.problem.space import Matrix
 from ssba.search.bounded import Approach, Surroundings, approach, bounded_search, nearest_to_box
+from ssba.search.turns import Waiting, in_turns
 
 
 @dataclass(frozen=True)
@@ -35,47 +36,61 @@ class _Points:
         return approach(region, metric, np.concatenate(found))
 
 
-def last_resort(engine: Engine, cases: Sequence[Case], limits: Limits, boundary: BoundarySet | None) -> None:
-    """Try the feasible rows nearest to the boundary; one reaches the target, or is the bounded move."""
+def last_resort(
+    engine: Engine,
+    cases: Sequence[Case],
+    limits: Limits,
+    boundary: BoundarySet | None,
+    *,
+    takes_any: bool = False,
+) -> None:
+    """Try the feasible rows nearest to the boundary; one reaches the target, or is the bounded move.
+
+    These rows come after all that the search asked, so that a larger budget asks them, too. The bounded move
+    itself is checked whatever the budget. A row that proves to reach only then is passed over: with a larger
+    budget the search may end at a farther one, and a larger budget is never worse. `takes_any` takes it.
+    """
     if not cases:
         return
-    points = _Points(engine.background[:0] if limits.is_over() else engine.own_boundary, boundary)
+    own = engine.background[:0] if limits.is_over() else engine.own_boundary(limits.is_over)
+    points = _Points(own, boundary)
     approaches: dict[int, list[Approach]] = {id(case): [] for case in cases}
-    run_searches(
-        engine,
-        cases,
-        [_toward_boundary(engine, case, points, limits, approaches[id(case)]) for case in cases],
-    )
-    verify(engine, [case for case in cases if case.has_hits])
+    searches = [_toward_boundary(engine, case, points, limits, approaches[id(case)]) for case in cases]
+    run_searches(engine, cases, searches, clock=limits.clock)
+    verify(engine, [case for case in cases if case.has_hits], limits)
     for case in cases:
         if not case.answers:
-            case.bounded = _bounded_move(engine, case, approaches[id(case)])
+            _move(engine, case, approaches[id(case)], takes_any=takes_any)
 
 
 def _toward_boundary(
     engine: Engine, case: Case, points: _Points, limits: Limits, found: list[Approach]
 ) -> Asking[None]:
-    archives = case.bounded_archives
-    for number, archive in enumerate(archives):
-        share = (limits.rows - case.rows_asked) / (len(archives) - number)
-        rows = archive.rows_asked + share
-        around = Surroundings(
-            unconstrained=lambda row: compile_regions(engine.space, engine.metric, row, ())[0],
-            pool=case.pool,
-            seed=engine.seed,
-            rows=rows,
-            is_over=limits.is_over,
-        )
+    """Approach the boundary in all regions, in turns; `found` gets the rows that come near it."""
+    around = Surroundings(
+        unconstrained=lambda row: compile_regions(engine.space, engine.metric, row, ())[0],
+        pool=case.pool,
+        seed=engine.seed,
+    )
+    searches = []
+    for archive in case.bounded_archives:
+        if limits.is_over():
+            break
         known = points.nearest_to(archive.region, engine.metric)
-        search = bounded_search(archive, known, around)
         found.append(known)
-        nearer = yield from watched(case, search, archive, rows, limits)
-        if nearer is not None:
-            found.append(nearer)
+        search = bounded_search(archive, known, around)
+        searches.append(Waiting(_noted(tried(case, search, archive, math.inf, limits), found)))
+    yield from in_turns(searches)
 
 
-def _bounded_move(engine: Engine, case: Case, approaches: Sequence[Approach]) -> Counterfactual | None:
-    """Return the feasible row nearest to a boundary point over all regions, as the model scores it.
+def _noted(search: Asking[Approach | None], found: list[Approach]) -> Asking[None]:
+    nearer = yield from search
+    if nearer is not None:
+        found.append(nearer)
+
+
+def _move(engine: Engine, case: Case, approaches: Sequence[Approach], *, takes_any: bool) -> None:
+    """Give the case its bounded move: the feasible row nearest to a boundary point that does not reach.
 
     Without boundary points it is the miss with the best score, or the feasible row nearest to the query.
     """
@@ -89,12 +104,15 @@ def _bounded_move(engine: Engine, case: Case, approaches: Sequence[Approach]) ->
     rest = [(None, row) for row in (*misses, *(archive.region.start for archive in case.bounded_archives))]
     for to_go, row in (*offers, *rest):
         written = engine.space.encode(engine.space.decode(row[None, :]))[0]
-        if is_feasible(engine, case, written):
-            case.verified_rows += 1
-            output = engine.oracle().verdict(written[None, :])
-            if passes(engine, case, written, output):
-                # The budget ended before the search could ask about it.
-                case.answers.append(counterfactual(engine, case, written, output))
-                return None
-            return counterfactual(engine, case, written, output, to_go)
-    return None
+        if not is_feasible(engine, case, written):
+            continue
+        case.verified_rows += 1
+        output = verdicts(engine, written[None, :], case.x)[0]
+        if not passes(engine, case, written, output):
+            case.bounded = counterfactual(engine, case, written, output, to_go)
+            return
+        if takes_any:
+            case.answers.append(counterfactual(engine, case, written, output))
+            return
+        # The budget ended before the search could ask about it.
+        case.ran_out = True

@@ -18,6 +18,7 @@ from ssba.search.archive import Archive
 from ssba.search.pick import Diversity
 from ssba.search.robust import Ball, Margin, ScoreMargin
 from ssba.search.sparse import PRICES, Sparsity
+from ssba.search.starts import Pool
 from ssba.search.stored import Stored
 
 Vector = NDArray[np.float64]
@@ -28,16 +29,24 @@ SHORTER = 1e-3
 FIRST_DRAW = 1500
 
 
+@dataclass
+class Clock:
+    """How long the last model call took, in seconds."""
+
+    last_call: float = 0.0
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a call may spend: model rows for each query, and a moment to stop at."""
 
     rows: float
     deadline: float
+    clock: Clock = field(default_factory=Clock)
 
     def is_over(self) -> bool:
-        """Tell whether the time is up."""
-        return time.monotonic() > self.deadline
+        """Tell whether there is no time for another model call and the last check, which is one, too."""
+        return time.monotonic() + 2 * self.clock.last_call > self.deadline
 
 
 def limits_from_now(rows: int, seconds: float | None) -> Limits:
@@ -106,6 +115,7 @@ class Case:
     those of the random ones among them. `exhausted` tells that every nearer legal row was asked;
     `lower_bound` comes from those who can look inside the model; infinite where nothing can reach. A search
     that is `scouting` looks around without the request's limits; what it finds, in `scouts`, are no answers.
+    `known` holds, by region, background rows that were found to reach the target before there was a query.
     `levers` are answers with no superfluous columns, `roomy` ones with a ball around them that reaches.
     """
 
@@ -113,16 +123,18 @@ class Case:
     constraints: tuple[Constraint, ...]
     request: Request = field(default_factory=Request)
     regions: tuple[Region, ...] = ()
+    knows_all_regions: bool = True
     goal: Goal | None = None
     prediction: Any = None
     score: float | None = None
     status: Status | None = None
     archives: list[Archive] = field(default_factory=list)
+    known: list[Archive] = field(default_factory=list)
     scouts: list[Archive] = field(default_factory=list)
     scouting: bool = False
     levers: list[Vector] = field(default_factory=list)
     roomy: list[Vector] = field(default_factory=list)
-    pool: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    pool: Pool = field(default_factory=lambda: Pool(np.empty((0, 0))))
     stored: Stored | None = None
     answers: list[Counterfactual] = field(default_factory=list)
     bounded: Counterfactual | None = None
@@ -140,17 +152,27 @@ class Case:
     @property
     def best_distance(self) -> float:
         """Distance of the nearest row that reached the target; infinite while there is none."""
-        return min((archive.best_distance for archive in self.archives), default=math.inf)
+        return min((archive.best_distance for archive in self._finders), default=math.inf)
+
+    @property
+    def nearest_row(self) -> Vector:
+        """The nearest row that reached the target."""
+        best = min(self._finders, key=lambda archive: archive.best_distance)
+        return np.asarray(best.nearest(1)[0])
+
+    @property
+    def _finders(self) -> list[Archive]:
+        """The archives of what was found, by searches and before."""
+        return [*self.archives, *self.known]
 
     @property
     def is_settled(self) -> bool:
         """Whether the nearest row found is the nearest there is, or it is known that there is none."""
         return self.lower_bound is not None and self.best_distance <= self.lower_bound * (1 + 1e-4)
 
-    def begins_nearer(self, archive: Archive) -> bool:
-        """Tell whether an archive's region begins nearer than the best answer so far."""
-        start = archive.metric.distance(archive.region.start[None, :], self.x)
-        return float(start[0]) < self.best_distance
+    def begins_nearer(self, region: Region) -> bool:
+        """Tell whether a region begins nearer than the best answer so far."""
+        return region.begins < self.best_distance
 
     @property
     def region_archives(self) -> list[Archive]:
@@ -176,9 +198,14 @@ class Case:
     @property
     def hits(self) -> Matrix:
         """All rows that reached the target, some of them more than once."""
-        return np.concatenate([hits for archive in self.archives for hits in archive.hits])
+        return np.concatenate([hits for archive in self._finders for hits in archive.hits])
 
     @property
     def has_hits(self) -> bool:
-        """Whether the search found any row that reached the target."""
-        return any(archive.found is not None for archive in self.archives)
+        """Whether any row is known to reach the target."""
+        return any(archive.found is not None for archive in self._finders)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the budget or the time ended a search before it was done."""
+        return any(archive.stopped for archive in self.archives)

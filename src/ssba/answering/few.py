@@ -4,6 +4,9 @@ A short search without the limit and single changes tell which columns are usefu
 of these are asked; and the most promising sets of columns are searched one after the other.
 """
 
+import itertools
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +15,16 @@ from ssba.answering.case import Case, Limits, Vector
 from ssba.answering.watching import asking, tried
 from ssba.boundary.bisection import Asking
 from ssba.engine import Engine
+from ssba.problem.distance import Metric
 from ssba.problem.holding import holding
 from ssba.problem.region import Region
 from ssba.problem.space import Matrix
 from ssba.search.archive import Archive
 from ssba.search.few import (
+    MOST_SETS,
+    NEXT_TO_NOTHING,
     Singles,
+    all_sets,
     best_singles,
     changed_cells,
     forced_columns,
@@ -37,7 +44,7 @@ _ROWS_A_SET, _ROWS_A_COLUMN = 150, 50
 # Where a column has no end it is tried this many scales away.
 _REACH = 6.0
 _TOLERANCE, _FINE = 0.01, 1e-4
-_MOST_ROWS, _NO_LIMIT = 600, 10**9
+_MOST_ROWS = 600
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Part:
 def search_few(engine: Engine, case: Case, most: int, limits: Limits) -> Asking[None]:
     """Search all regions of a case for rows that change at most so many columns."""
     for archive in case.region_archives:
-        if case.begins_nearer(archive):
+        if case.begins_nearer(archive.region):
             yield from _search_region(engine, case, archive, most, limits)
 
 
@@ -60,13 +67,42 @@ def _search_region(engine: Engine, case: Case, archive: Archive, most: int, limi
     region = archive.region
     yield from tried(case, asking(region.start[None, :]), archive, 1, limits)
     known, order, singles = yield from _columns_by_use(engine, case, archive, limits)
-    parts = []
-    for columns in sets_to_try(order, forced_columns(region), most):
-        part = part_of(region, columns)
-        if part is not None:
-            parts.append(Part(part, frozenset(columns), set_probes(part, known, singles)))
+    parts = [
+        Part(part, frozenset(columns), set_probes(part, known, singles))
+        for columns, part in _feasible_parts(engine, region, order, most, limits)
+    ]
     reached = yield from _probe(engine, case, archive, parts, limits)
     yield from _search_parts(engine, case, _most_promising(parts, reached), limits)
+
+
+def _feasible_parts(
+    engine: Engine, region: Region, order: list[int], most: int, limits: Limits
+) -> list[tuple[tuple[int, ...], Region]]:
+    """Return the most useful small sets of columns whose change alone is feasible, and what they may be.
+
+    The columns in which the feasible row nearest to the query differs are one such set if they are few.
+    Where relations rule out all sets that seemed useful, others are tried.
+    """
+    moved = np.flatnonzero(changed_cells(region.start[None, :], region.x)[0]).tolist()
+    forced = forced_columns(region)
+    sets = dict.fromkeys([*sets_to_try(order, moved, most), *sets_to_try(order, forced, most)])
+    found = _parts(engine, region, sets, limits)
+    if found or region.rows is None:
+        return found
+    related = [j for j in order if (region.rows.A[:, j] != 0).any()]
+    others = (one for one in all_sets(related, forced, most) if one not in sets)
+    return _parts(engine, region, itertools.islice(others, MOST_SETS), limits)
+
+
+def _parts(
+    engine: Engine, region: Region, sets: Iterable[tuple[int, ...]], limits: Limits
+) -> list[tuple[tuple[int, ...], Region]]:
+    found = []
+    for columns in sets:
+        part = None if limits.is_over() else part_of(region, columns, engine.metric)
+        if part is not None:
+            found.append((columns, part))
+    return found
 
 
 def _most_promising(parts: list[Part], reached: list[float]) -> list[Part]:
@@ -79,28 +115,28 @@ def _most_promising(parts: list[Part], reached: list[float]) -> list[Part]:
     return sorted(widest, key=nearest)[:_SETS_SEARCHED]
 
 
-def part_of(region: Region, columns: tuple[int, ...] | frozenset[int]) -> Region | None:
+def part_of(region: Region, columns: tuple[int, ...] | frozenset[int], metric: Metric) -> Region | None:
     """Return the part of a region in which only `columns` may change."""
-    return holding(region, ~np.isin(np.arange(len(region.x)), list(columns)))
+    return holding(region, ~np.isin(np.arange(len(region.x)), list(columns)), metric)
 
 
 def search_part(engine: Engine, case: Case, part: Part, limits: Limits) -> Asking[Archive]:
     """Search a part of a region for the nearest row, from the part's own starts and the usual ones."""
     archive = Archive(part.region, engine.metric)
     case.archives.append(archive)
-    pool = np.concatenate([part.starts, case.pool]) if len(part.starts) else case.pool
+    pool = case.pool.with_guesses(part.starts) if len(part.starts) else case.pool
     rows = min(_ROWS_A_SET + _ROWS_A_COLUMN * len(part.free), _MOST_ROWS)
     yield from tried(case, nearest_search(archive, pool, engine.seed, Effort()), archive, rows, limits)
     if archive.has_found:
         # The search may have come to its limit before it came all the way back.
         search = nearer_by_bisection(part.region, archive.nearest(1), _FINE)
-        yield from tried(case, search, archive, _NO_LIMIT, limits)
+        yield from tried(case, search, archive, math.inf, limits)
     return archive
 
 
 def _search_parts(engine: Engine, case: Case, parts: list[Part], limits: Limits) -> Asking[None]:
     for part in parts:
-        if case.begins_nearer(Archive(part.region, engine.metric)) and limits.rows > case.rows_asked:
+        if case.begins_nearer(part.region):
             yield from search_part(engine, case, part, limits)
 
 
@@ -126,7 +162,8 @@ def _try_singles(engine: Engine, case: Case, archive: Archive, limits: Limits) -
     reply = yield from tried(case, asking(probes), archive, len(probes), limits)
     if reply is not None:
         if reply.margin is not None:
-            slopes = reply.margin / np.maximum(engine.metric.distance(probes, region.start), 1e-300)
+            far = engine.metric.distance(probes, region.start)
+            slopes = reply.margin / np.maximum(far, NEXT_TO_NOTHING)
             slopes -= slopes.min()
         near = yield from _nearer(case, archive, probes[reply.reached], limits)
         reach[reply.reached] = engine.metric.distance(near, region.start)
@@ -138,7 +175,7 @@ def _nearer(case: Case, archive: Archive, rows: Matrix, limits: Limits) -> Askin
     if not len(rows):
         return rows
     search = nearer_by_bisection(archive.region, rows, _TOLERANCE)
-    near = yield from tried(case, search, archive, _NO_LIMIT, limits)
+    near = yield from tried(case, search, archive, math.inf, limits)
     return rows if near is None else near
 
 

@@ -15,17 +15,17 @@ from ssba.answering.case import SHORTER, Case, Limits, Vector
 from ssba.answering.watching import asking, watched
 from ssba.boundary.bisection import Asking
 from ssba.engine import Engine
-from ssba.errors import SsbaError
+from ssba.errors import ArgumentError
 from ssba.opened.additive import Additive
 from ssba.opened.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
 from ssba.opened.opening import Opened
-from ssba.problem.compile import MAX_REGIONS
-from ssba.problem.constraints import alternatives
 from ssba.problem.space import Matrix
 from ssba.search.archive import Archive
 
 # A row on the boundary itself may miss it by a rounding error: these are a little farther out.
 _OUTWARD = np.array([0.0, 1e-9, 1e-7, 1e-5])
+# Of a bound: a row that reaches so much nearer contradicts it.
+_APART = 1e-6
 
 
 def solve_inside(engine: Engine, cases: Sequence[Case], limits: Limits) -> list[Case]:
@@ -35,7 +35,7 @@ def solve_inside(engine: Engine, cases: Sequence[Case], limits: Limits) -> list[
     if opened is None or not plain:
         return list(cases)
     _look(engine, plain, opened, limits)
-    settled = {id(case) for case in plain if case.is_settled}
+    settled = {id(case) for case in plain if case.is_settled and not is_contradicted(case)}
     return [case for case in cases if id(case) not in settled]
 
 
@@ -58,10 +58,11 @@ def _is_plain(case: Case) -> bool:
 def _look(engine: Engine, cases: Sequence[Case], opened: Opened, limits: Limits) -> None:
     found = []
     for case in cases:
-        rows = _solve(engine, case, opened, limits) if knows_all_regions(engine, case) else []
+        rows = _solve(engine, case, opened, limits) if case.knows_all_regions else []
+        rows += _counterexamples(engine, case)
         found += [(case, archive, row) for archive, row in rows]
     searches: list[Asking[None]] = [_offer(case, archive, row, limits) for case, archive, row in found]
-    run_searches(engine, [case for case, _, _ in found], searches)
+    run_searches(engine, [case for case, _, _ in found], searches, clock=limits.clock)
 
 
 def _offer(case: Case, archive: Archive, row: Vector, limits: Limits) -> Asking[None]:
@@ -76,36 +77,54 @@ def _solve(engine: Engine, case: Case, opened: Opened, limits: Limits) -> list[t
     rows: list[tuple[Archive, Vector]] = []
     bounds = []
     for archive in case.region_archives:
-        start = float(engine.metric.distance(archive.region.start[None, :], case.x)[0])
-        if start >= case.best_distance:
-            bounds.append(start)
+        begins = archive.region.begins
+        if begins >= case.best_distance:
+            bounds.append(begins)
             continue
-        exact = None if limits.is_over() else _nearest(engine, case, archive, opened)
+        exact = None if limits.is_over() else _nearest(engine, case, archive, opened, limits)
         if exact is None:
             return rows
-        bounds.append(exact.lower_bound)
+        bounds.append(max(begins, exact.lower_bound))
         if exact.row is not None:
             rows.append((archive, exact.row))
     case.lower_bound = min(bounds)
     return rows
 
 
-def _nearest(engine: Engine, case: Case, archive: Archive, opened: Opened) -> Exact | None:
+def _counterexamples(engine: Engine, case: Case) -> list[tuple[Archive, Vector]]:
+    """Return background rows that reach the goal nearer than the bound says any can, the nearest by region.
+
+    There is none, unless the model is not what it was read as.
+    """
+    if case.lower_bound is None:
+        return []
+    assert case.goal is not None
+    known = engine.neighbourhood(case.goal).rows
+    distance = engine.metric.distance(known, case.x)
+    nearer = np.argsort(distance, kind="stable")[: int((distance < case.lower_bound * (1 - _APART)).sum())]
+    found = []
+    for archive in case.region_archives:
+        inside = known[nearer][archive.region.contains(known[nearer])]
+        found += [(archive, row) for row in inside[:1]]
+    return found
+
+
+def _nearest(engine: Engine, case: Case, archive: Archive, opened: Opened, limits: Limits) -> Exact | None:
     assert case.goal is not None
     goal = case.goal
 
     def reached(rows: Matrix) -> NDArray[np.bool_]:
         case.verified_rows += len(rows)
-        return np.asarray(engine.judge(goal, engine.oracle().output(rows)).reached)
+        return np.asarray(engine.judge(goal, engine.oracle().verdict(rows, np.isnan(case.x))).reached)
 
-    question = Question(goal, archive.region, engine.metric, reached)
+    question = Question(goal, archive.region, engine.metric, reached, limits.deadline)
     known = archive.nearest(1)[0] if archive.has_found else None
     if isinstance(opened, Additive):
         return nearest_exact(opened, question, known=known)
     near = nearest_by_search(opened, question, known=known)
     known = known if near is None else near
     exact = nearest_exact(opened, question, known=known)
-    if exact is None or exact.proved:
+    if exact is None or exact.proved or limits.is_over():
         return exact
     return _better(exact, _by_cpsat(opened, question, known if exact.row is None else exact.row))
 
@@ -114,7 +133,7 @@ def _by_cpsat(opened: Opened, question: Question, known: Vector | None) -> Exact
     """Ask the solver of the extra `exact`, if it is installed."""
     try:
         return None if isinstance(opened, Additive) else nearest_by_cpsat(opened, question, known=known)
-    except SsbaError:
+    except ArgumentError:
         return None
 
 
@@ -125,13 +144,19 @@ def _better(one: Exact, other: Exact | None) -> Exact:
     return Exact(row, max(one.lower_bound, other.lower_bound), other.proved)
 
 
-def knows_all_regions(engine: Engine, case: Case) -> bool:
-    """Tell whether every way to obey the constraints was compiled; only so many regions are."""
-    query = engine.space.row_values(case.x)
-    ways = [len(alternatives(one, query, engine.space.by_name)) for one in case.constraints]
-    return math.prod(ways) <= MAX_REGIONS
+def is_contradicted(case: Case) -> bool:
+    """Tell whether a row reached the target nearer than the opened model said any could.
+
+    Then the model is not what it was read as, and nothing read off it holds.
+    """
+    if case.lower_bound is None:
+        return False
+    found = min((one.best_distance for one in case.scouts), default=case.best_distance)
+    return min(found, case.best_distance) < case.lower_bound * (1 - _APART)
 
 
 def is_optimal(case: Case, distance: float) -> bool:
     """Tell whether a distance is the proved bound, up to what an answer in few digits may add."""
-    return case.lower_bound is not None and distance <= case.lower_bound * (1 + SHORTER) * (1 + 1e-9)
+    if case.lower_bound is None or is_contradicted(case):
+        return False
+    return distance <= case.lower_bound * (1 + SHORTER) * (1 + 1e-9)

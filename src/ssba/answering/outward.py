@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ssba.answering.case import Case, Limits
-from ssba.answering.watching import watched
+from ssba.answering.watching import tried
 from ssba.boundary.bisection import Asking
 from ssba.engine import Engine
 from ssba.search.archive import Archive
@@ -55,4 +55,4 @@ def _ask_between(
     distances = engine.metric.distance(rows, case.x)
     beyond = int((distances < radii[0]).sum())
     search = ask_all(rows[beyond:], distances[beyond:], lambda: case.best_distance)
-    yield from watched(case, search, archive, math.inf, limits)
+    yield from tried(case, search, archive, math.inf, limits)

@@ -8,28 +8,21 @@ import numpy as np
 
 from ssba.answer.result import Explanation, Status
 from ssba.answering.asking import goal_reply, run_searches, told, verdicts
+from ssba.answering.beginning import begin, give_pools
 from ssba.answering.bounded import last_resort
 from ssba.answering.case import Case, Limits
+from ssba.answering.fewest import refuse_too_few_changes
 from ssba.answering.opening import look_inside, solve_inside
 from ssba.answering.proving import evidence_of
 from ssba.answering.robust import ball_holds
 from ssba.answering.searching import search_case
 from ssba.answering.verify import verify
-from ssba.boundary.retrieval import Query
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
 from ssba.index.boundary_set import BoundarySet
-from ssba.problem.compile import clashing, compile_regions
-from ssba.problem.space import Matrix
-from ssba.problem.targets import Goal, describe, resolve
-from ssba.search.archive import Archive
-from ssba.search.stored import Stored
+from ssba.problem.compile import clashing, compile_query
+from ssba.problem.targets import describe, resolve
 from ssba.version import __version__
-
-# Stored boundary points that a query's search looks at: the nearest that meet its constraints.
-_STORED = 1000
-# As many of them are starts beside background rows, where no plane can be laid.
-_STARTS = 64
 
 
 def answer_queries(
@@ -42,41 +35,49 @@ def answer_queries(
     """Take all cases from the query to the explanation."""
     begun = time.perf_counter()
     for case in cases:
-        _compile(engine, case)
-    _predict(engine, [case for case in cases if case.status is None])
+        _compile(engine, case, limits)
+        refuse_too_few_changes(engine, case, limits)
+    _predict(engine, [case for case in cases if case.status is None], limits)
     searching = [case for case in cases if case.status is None]
     for _ in range(len(cases) - len(searching)):
         done()
     for case in searching:
-        case.archives = [Archive(region, engine.metric) for region in case.regions]
+        begin(engine, case)
     wanting = solve_inside(engine, searching, limits)
     for _ in range(len(searching) - len(wanting)):
         done()
     _search(engine, wanting, limits, boundary, done)
     look_inside(engine, wanting, limits)
     for case in searching:
-        case.ran_out = any(archive.stopped for archive in case.archives)
-    verify(engine, [case for case in searching if case.has_hits])
+        case.ran_out = case.was_stopped
+    verify(engine, [case for case in searching if case.has_hits], limits)
     left = [case for case in searching if not case.answers]
-    _give_pools(engine, left, boundary)
+    give_pools(engine, left, boundary)
     last_resort(engine, left, limits, boundary)
     _conclude(searching)
     seconds = (time.perf_counter() - begun) / max(1, len(cases))
     return [_explanation(engine, case, seconds) for case in cases]
 
 
-def _compile(engine: Engine, case: Case) -> None:
-    case.regions = compile_regions(engine.space, engine.metric, case.x, case.constraints)
-    if not case.regions:
-        case.status = Status.INFEASIBLE
-        clash = clashing(engine.space, engine.metric, case.x, case.constraints)
-        case.clash = tuple(one.text for one in clash)
+def _compile(engine: Engine, case: Case, limits: Limits) -> None:
+    asked = engine.space, engine.metric, case.x, case.constraints
+    compiled = compile_query(*asked, limits.deadline)
+    case.regions, case.knows_all_regions = compiled.regions, compiled.complete
+    if case.regions:
+        return
+    # Without a region nothing can be asked; that nothing meets the constraints is said only if it is certain.
+    case.status = Status.INFEASIBLE if compiled.complete else Status.OUT_OF_BUDGET
+    if compiled.complete:
+        case.clash = tuple(one.text for one in clashing(*asked, limits.deadline))
 
 
-def _predict(engine: Engine, cases: Sequence[Case]) -> None:
+def _predict(engine: Engine, cases: Sequence[Case], limits: Limits) -> None:
     if not cases:
         return
-    answers = verdicts(engine, np.stack([case.x for case in cases]))
+    queries = np.stack([case.x for case in cases])
+    begun = time.monotonic()
+    answers = verdicts(engine, queries, queries)
+    limits.clock.last_call = time.monotonic() - begun
     for case, mine in zip(cases, answers, strict=True):
         label = None if mine.labels is None else mine.labels[0]
         case.goal = resolve(engine.target, label)
@@ -94,26 +95,11 @@ def _search(
     boundary: BoundarySet | None,
     done: Callable[[], object],
 ) -> None:
-    _give_pools(engine, cases, boundary)
+    give_pools(engine, cases, boundary)
     for case in cases:
         _check_neighbours(engine, case)
-    run_searches(engine, cases, [search_case(engine, case, limits) for case in cases], done)
-
-
-def _give_pools(engine: Engine, cases: Sequence[Case], boundary: BoundarySet | None) -> None:
-    """Give every case the rows that its searches start from."""
-    pools: dict[Goal | None, Matrix] = {}
-    for case in cases:
-        if case.goal not in pools:
-            assert case.goal is not None
-            pools[case.goal] = engine.pool(case.goal)
-        case.pool = pools[case.goal]
-    if boundary is not None and cases:
-        queries = [Query(case.x, case.regions) for case in cases]
-        for case, hits in zip(cases, boundary.hits(queries, _STORED), strict=True):
-            assert case.goal is not None
-            case.stored = Stored(hits.rows, boundary.reaching(hits.position, case.goal))
-            case.pool = np.concatenate([hits.rows[case.stored.reaching][:_STARTS], case.pool])
+    searches = [search_case(engine, case, limits) for case in cases]
+    run_searches(engine, cases, searches, done, limits.clock)
 
 
 def _check_neighbours(engine: Engine, case: Case) -> None:
@@ -130,7 +116,8 @@ def _conclude(cases: Sequence[Case]) -> None:
     for case in cases:
         if case.answers:
             case.status = Status.FOUND
-        elif case.ran_out:
+        elif case.ran_out or case.bounded is None:
+            # Without a row that shows how far one gets, it is not known that there is none to be found.
             case.status = Status.OUT_OF_BUDGET
         else:
             case.status = Status.BOUNDED

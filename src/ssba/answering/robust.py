@@ -37,7 +37,7 @@ def ball_holds(engine: Engine, case: Case, z: Vector) -> bool:
     """Ask the model itself about the ball around a row, with directions that no search has seen."""
     rows = ball_rows(engine, case, z, engine.seed + _SALT)
     case.verified_rows += len(rows)
-    return all(bool(goal_reply(engine, case, one).reached[0]) for one in verdicts(engine, rows))
+    return all(bool(goal_reply(engine, case, one).reached[0]) for one in verdicts(engine, rows, case.x))
 
 
 def make_room(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
@@ -62,12 +62,17 @@ def make_room(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
 
 
 def _push_out(engine: Engine, case: Case, row: Vector, limits: Limits) -> Asking[bool]:
-    """Push one row the better of the ways out; tell whether that gave it room."""
+    """Push one row the ways out; tell whether that gave it room.
+
+    Whatever held is kept, so that a larger budget only adds to it.
+    """
     region = next(one for one in case.regions if one.contains(row[None, :])[0])
     ways = yield from _ways_out(engine, case, region, row, limits)
     best: tuple[float, Vector, float] | None = None
     for way in ways:
         least = yield from _least_push(engine, case, region, (row, way), limits)
+        if case.was_stopped:
+            return False
         if least is not None:
             pushed = _pushed(engine, case, region, (row, way), least)
             length = float(engine.metric.distance(pushed[None, :], case.x)[0])
@@ -76,8 +81,7 @@ def _push_out(engine: Engine, case: Case, row: Vector, limits: Limits) -> Asking
     if best is None:
         return False
     _, way, least = best
-    pushes = [least, *(least + more for more in _FURTHER)]
-    case.roomy += [_pushed(engine, case, region, (row, way), push) for push in pushes]
+    case.roomy += [_pushed(engine, case, region, (row, way), least + more) for more in _FURTHER]
     return True
 
 
@@ -155,4 +159,6 @@ def _holds(engine: Engine, case: Case, region: Region, z: Vector, limits: Limits
     if not archive.has_found:
         return False
     around = yield from _asked_freely(engine, case, region, ball_rows(engine, case, z, engine.seed), limits)
+    if around is not None and around.reached.all():
+        case.roomy.append(z)
     return None if around is None else bool(around.reached.all())

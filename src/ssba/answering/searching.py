@@ -1,18 +1,23 @@
 """The searches of one case, one after the other on one budget.
 
 The rows asked are the same for every budget, up to where it ends. So a larger budget can only add candidates.
+Only where it allows for all legal rows are these asked instead, which gives the exact answer.
 """
+
+import math
 
 from ssba.answering.case import Case, Limits
 from ssba.answering.few import search_few
 from ssba.answering.outward import ask_outward
-from ssba.answering.proving import gather_evidence, with_draws
+from ssba.answering.proving import ask_all_nearer, gather_evidence, with_draws
 from ssba.answering.robust import make_room
 from ssba.answering.sparse import search_levers, sparsify
-from ssba.answering.watching import watched
+from ssba.answering.watching import tried
 from ssba.boundary.bisection import Asking
 from ssba.engine import Engine
+from ssba.search.archive import Archive
 from ssba.search.refine import Effort, nearest_search
+from ssba.search.turns import Waiting, in_turns
 
 
 def search_case(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
@@ -25,17 +30,21 @@ def search_case(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
     yield from sparsify(engine, case, limits)
     yield from search_levers(engine, case, limits)
     yield from make_room(engine, case, limits)
+    if case.request.radius is not None:
+        # Room is made around what the search found, whether or not the budget allows for this.
+        yield from ask_all_nearer(engine, case, limits)
 
 
 def _nearest(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
-    """Search one region after the other; one that begins beyond the best answer so far is left out."""
+    """Search all regions in turns, the nearest first; one that begins beyond the best answer is left out."""
     if (yield from ask_outward(engine, case, limits)):
         return
-    for number, archive in enumerate(case.archives):
-        if not case.begins_nearer(archive):
-            continue
-        share = (limits.rows - case.rows_asked) / (len(case.archives) - number)
-        stored = case.stored and case.stored.inside(archive.region)
-        search = nearest_search(archive, case.pool, engine.seed, Effort(), stored)
-        running = watched(case, search, archive, share, limits)
-        yield from with_draws(engine, case, running, limits)
+    searches = [_in_region(engine, case, archive, limits) for archive in case.region_archives]
+    yield from with_draws(engine, case, in_turns(searches), limits)
+
+
+def _in_region(engine: Engine, case: Case, archive: Archive, limits: Limits) -> Waiting:
+    stored = case.stored and case.stored.inside(archive.region)
+    search = nearest_search(archive, case.pool, engine.seed, Effort(), stored)
+    running = tried(case, search, archive, math.inf, limits)
+    return Waiting(running, lambda: case.begins_nearer(archive.region))

@@ -27,7 +27,7 @@ _SEARCHES_AN_ANSWER = 4
 def sparsify(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
     """Look for rows with fewer changes that are not much longer than the nearest answer."""
     if case.request.price > 1 and case.has_hits:
-        row = _nearest_row(case.archives)
+        row = case.nearest_row
         row = yield from _fewer_columns(engine, case, _region_of(case, row), row, limits)
         case.levers.append(row)
 
@@ -73,22 +73,17 @@ def _search_holding(
     engine: Engine, case: Case, region: Region, held: frozenset[int], limits: Limits
 ) -> Asking[Vector | None]:
     """Search with some columns held, and for few columns there; return the answer, if there is one."""
-    part = holding(region, np.isin(np.arange(len(case.x)), list(held)))
+    part = holding(region, np.isin(np.arange(len(case.x)), list(held)), engine.metric)
     if part is None:
         return None
     free = frozenset(int(j) for j in np.flatnonzero(part.free))
-    row, length = _nearest_row(case.archives), case.best_distance
+    row, length = case.nearest_row, case.best_distance
     longer = [stretched_to(part, engine.metric, row, factor * length) for factor in _FACTORS]
     starts = np.stack([one for one in longer if one is not None] or [part.start])
     archive = yield from search_part(engine, case, Part(part, free, starts), limits)
     if not archive.has_found:
         return None
     return (yield from _fewer_columns(engine, case, part, archive.nearest(1)[0], limits))
-
-
-def _nearest_row(archives: list[Archive]) -> Vector:
-    best = min(archives, key=lambda archive: archive.best_distance)
-    return np.asarray(best.nearest(1)[0])
 
 
 def _region_of(case: Case, row: Vector) -> Region:
@@ -126,7 +121,7 @@ def _tries(
     """Return the parts of the region for sets of columns, each with the row stretched to start from."""
     tries = []
     for columns in sets:
-        part = part_of(region, columns)
+        part = part_of(region, columns, engine.metric)
         start = None if part is None else stretched_to(part, engine.metric, row, longest)
         if part is not None and start is not None:
             tries.append(Part(part, frozenset(columns), start[None, :]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssba.answer.result import Counterfactual
 from ssba.answering.asking import judged, told, verdicts
-from ssba.answering.case import SHORTER, Case, Vector
+from ssba.answering.case import SHORTER, Case, Limits, Vector
 from ssba.answering.robust import ball_holds, ball_rows
 from ssba.engine import Engine
 from ssba.problem.constraints import holds
@@ -21,24 +21,30 @@ from ssba.search.pick import pick_order
 # Answers whose margin is thinner than this share of the largest score are asked about once more, alone:
 # a batch and a single row may differ in the last bits of their sums.
 _THIN = 2.0**-13
-_SPARES = 48
 
 
-def verify(engine: Engine, cases: Sequence[Case]) -> None:
-    """Check the best rows of every case, as written, and ask the model itself; the next where one fails."""
+def verify(engine: Engine, cases: Sequence[Case], limits: Limits | None = None) -> None:
+    """Check the best rows of every case, as written, and ask the model itself; the next where one fails.
+
+    Where none passes, more and more are offered at a time, until there are no more: so whatever passes is
+    found, however many nearer rows do not. Only the first are checked once the time is up.
+    """
     for case in cases:
         _prepare_offers(engine, case)
-    open_cases = list(cases)
+    open_cases, at_once = list(cases), 1
     while open_cases:
         offered = [
             (case, group)
             for case in open_cases
-            for group in itertools.islice(case.offers, case.different - len(case.answers))
+            for group in itertools.islice(case.offers, at_once * (case.different - len(case.answers)))
         ]
         if not offered:
             break
-        _accept(engine, offered)
+        _accept(engine, offered, limits)
         open_cases = [case for case in open_cases if len(case.answers) < case.different]
+        at_once *= 2
+        if limits is not None and limits.is_over():
+            break
     for case in cases:
         _put_in_order(case)
 
@@ -67,7 +73,7 @@ def _prepare_offers(engine: Engine, case: Case) -> None:
     if request.radius is not None:
         rows = np.stack(case.roomy) if case.roomy else rows[:0]
     order, case.different = pick_order(
-        rows, case.x, engine.metric, request.k, _SPARES, diversity=request.diversity, price=request.price
+        rows, case.x, engine.metric, request.k, len(rows), diversity=request.diversity, price=request.price
     )
     if request.diversity == "levers" and case.levers and request.radius is None:
         rows, spares = np.stack(case.levers), rows[order]
@@ -99,16 +105,18 @@ def _shorter(engine: Engine, case: Case, row: Vector) -> Matrix:
     return np.concatenate([rows[engine.metric.distance(rows, case.x) <= longest], row[None, :]])
 
 
-def _accept(engine: Engine, offered: Sequence[tuple[Case, Matrix]]) -> None:
-    """Append to each case, of every group of rows offered for it, the first that passes every check."""
+def _accept(engine: Engine, offered: Sequence[tuple[Case, Matrix]], limits: Limits | None) -> None:
+    """Append to each case, of the groups of rows offered for it, the first row that passes every check."""
     rows = np.concatenate([group for _, group in offered])
+    queries = np.concatenate([np.tile(case.x, (len(group), 1)) for case, group in offered])
     written = engine.space.encode(engine.space.decode(rows))
-    answers = verdicts(engine, rows)
+    answers = verdicts(engine, rows, queries)
     begin = 0
     for case, group in offered:
         end = begin + len(group)
         case.verified_rows += len(group)
-        for i in range(begin, end):
+        enough = len(case.answers) >= (1 if limits is not None and limits.is_over() else case.different)
+        for i in range(begin, begin if enough else end):
             if passes(engine, case, written[i], answers[i]):
                 case.answers.append(counterfactual(engine, case, written[i], answers[i]))
                 break
@@ -121,7 +129,7 @@ def passes(engine: Engine, case: Case, z: Vector, verdict: Output) -> bool:
     if not reply.reached[0] or not is_feasible(engine, case, z):
         return False
     if _is_thin(engine, reply):
-        alone = engine.oracle().verdict(z[None, :])
+        alone = engine.oracle().verdict(z[None, :], np.isnan(case.x))
         if not judged(engine, case, z[None, :], alone).reached[0]:
             return False
     return case.request.radius is None or ball_holds(engine, case, z)

@@ -1,5 +1,8 @@
 """Searches within the budget, and a note of every feasible row that they asked in vain."""
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 
 from ssba.answering.case import Case, Limits, Vector
@@ -12,14 +15,38 @@ from ssba.search.archive import Archive, recorded
 _ROWS_AT_ONCE = 1024
 
 
-def watched(
-    case: Case, search: Asking[Answer], archive: Archive, rows: float, limits: Limits
+def tried(
+    case: Case, search: Asking[Answer], archive: Archive, most: float, limits: Limits
 ) -> Asking[Answer | None]:
-    """Run a search until its archive has asked so many rows, and note the misses in the case.
+    """Run a search within the case's budget, and for at most so many rows of its own.
+
+    What it asks does not depend on the budget, which only ends it: so what a larger budget asks begins with
+    all that a smaller one asked. Only the budget's or the time's end counts as having been stopped.
+    """
+    was_stopped = archive.stopped
+
+    def left() -> float:
+        return limits.rows - case.rows_asked
+
+    answer = yield from watched(case, search, archive, archive.rows_asked + most, limits, left)
+    if left() > 0 and not limits.is_over():
+        archive.stopped = was_stopped
+    return answer
+
+
+def watched(
+    case: Case,
+    search: Asking[Answer],
+    archive: Archive,
+    rows: float,
+    limits: Limits,
+    left: Callable[[], float] = lambda: math.inf,
+) -> Asking[Answer | None]:
+    """Run a search until its archive has asked so many rows, or none are left; note misses in the case.
 
     What a scouting search asks are not all rows that the request allows, so that they are not noted.
     """
-    running = recorded(search, archive, rows, limits.is_over)
+    running = recorded(search, archive, rows, limits.is_over, left)
     waiting: list[Matrix] = []
     count = 0
     try:
@@ -41,17 +68,6 @@ def watched(
         running.close()
         if waiting:
             case.missed.append(_distances(archive, waiting))
-
-
-def tried(
-    case: Case, search: Asking[Answer], archive: Archive, most: int, limits: Limits
-) -> Asking[Answer | None]:
-    """Run a search for at most so many rows more; only the case's own limits make it count as stopped."""
-    left = limits.rows - case.rows_asked
-    answer = yield from watched(case, search, archive, archive.rows_asked + min(most, left), limits)
-    if most < left and not limits.is_over():
-        archive.stopped = False
-    return answer
 
 
 def asking(rows: Matrix) -> Asking[Reply | None]:

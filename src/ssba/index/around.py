@@ -34,7 +34,7 @@ def ends_around(engine: Engine, around: Around) -> tuple[Sides, int]:
     """Draw rows around the query until some lie on either side; return them, and how many were asked."""
     rng = np.random.default_rng(engine.seed)
     goal = _goal(engine, np.asarray(around.region.x))
-    ask = engine.asker(goal, engine.oracle())
+    ask = engine.asker(goal, engine.oracle(), np.isnan(around.region.x))
     draw = _DRAW[around.method]
     leaving, reaching = [engine.background[:0]], [engine.background[:0]]
     asked = 0
@@ -63,7 +63,7 @@ def one_side_sentence(engine: Engine, sides: Sides, around: Around) -> str:
 
 def _goal(engine: Engine, x: Matrix) -> Goal:
     """Return the goal that a query has: without a target, to leave the class it is in."""
-    labels = engine.oracle().labels(x[None, :]).labels
+    labels = engine.oracle().labels(x[None, :], np.isnan(x)).labels
     return resolve(engine.target, None if labels is None else labels[0])
 
 

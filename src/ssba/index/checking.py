@@ -67,7 +67,8 @@ def holds(engine: Engine, goal: str, rows: Matrix) -> NDArray[np.bool_]:
     known = goals_by_text(engine)
     if goal not in known:
         return np.zeros(len(rows), dtype=bool)
-    ask = engine.asker(known[goal], engine.oracle())
+    # Points around a query with missing cells have these missing, too.
+    ask = engine.asker(known[goal], engine.oracle(), np.array(engine.space.nullable))
     return np.asarray(ask(np.ascontiguousarray(rows)).reached, dtype=bool)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+import numpy as np
+
 from ssba.boundary.points import Stream, shares
 from ssba.engine import Engine
 from ssba.index.shelves import About, Shelf, Unwanted, column_major
@@ -77,7 +79,8 @@ def grow(engine: Engine, shelf: Shelf, growth: Growth, watch: Watch) -> int:
     oracle = engine.oracle()
     with _Adding(shelf) as adding:
         for stream, count in growth.wanted:
-            ask = engine.asker(stream.sides.goal, oracle)
+            ends = np.concatenate([stream.sides.leaving, stream.sides.reaching])
+            ask = engine.asker(stream.sides.goal, oracle, np.isnan(ends).any(axis=0))
             while piece := next(_missing(_covered(adding.abouts, stream), count, growth.part), None):
                 _add(adding, growth, stream, piece, ask, watch)
     return oracle.rows_asked

@@ -8,6 +8,7 @@ dropped.
 
 import heapq
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import final
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.opened.cells import Cells
-from ssba.opened.linear_search import Demands, Result, nearest_row
 from ssba.problem.distance import Metric
+from ssba.problem.linear_search import Demands, Result, Work, nearest_row
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -29,8 +30,8 @@ Reached = Callable[[Matrix], Mask]
 _TOGETHER = 32
 # Costs nearer than this share are the same.
 SAME = 1e-12
-# Relaxations for one cell that linear rows cut, and how near to its bound its row must come to settle it.
-_RELAXATIONS, _SETTLED = 200, 1e-6
+# Relaxations for one cell that linear rows cut.
+_RELAXATIONS = 200
 
 
 @final
@@ -96,10 +97,13 @@ class _Open:
 class Search:
     """Branch and bound over the choices of one query."""
 
-    def __init__(self, cells: Cells, metric: Metric, reached: Reached | None = None) -> None:
+    def __init__(
+        self, cells: Cells, metric: Metric, reached: Reached | None = None, deadline: float = math.inf
+    ) -> None:
         self.cells = cells
         self.metric = metric
         self.reached = reached
+        self.deadline = deadline
         self.unclear = math.inf
         # How many of the first options of a column fit a leaf: differences tell whether any of an
         # interval does.
@@ -108,11 +112,11 @@ class Search:
         ]
 
     def run(self, best: float, work: int) -> Found:
-        """Find a row cheaper than `best`, looking at no more than `work` boxes."""
+        """Find a row cheaper than `best`, looking at no more than `work` boxes, or until the deadline."""
         waiting = _Open(self.cells.gain.shape[1])
         waiting.push(self._hopeful(self._everything()))
         row, done = None, 0
-        while done < work:
+        while done < work and time.monotonic() <= self.deadline:
             boxes = waiting.pop(min(best, self.unclear) * (1 - SAME))
             if boxes is None:
                 break
@@ -144,21 +148,23 @@ class Search:
             found = self._nearest_in_cell(corner[i], best)
             if found.row is not None:
                 rows, costs = np.vstack([rows, found.row]), np.append(costs, found.cost)
-            if found.bound < min(best, found.cost) * (1 - _SETTLED):
-                self.unclear = min(self.unclear, found.bound)
+            self.unclear = min(self.unclear, found.bound)
         return settled, rows, costs
 
     def _nearest_in_cell(self, choice: Integers, best: float) -> Result:
         """Return the row of a cell nearest to the query that meets the region's linear rows."""
         cells, region = self.cells, self.cells.region
         lower, upper, allowed = region.lower.copy(), region.upper.copy(), region.allowed.copy()
-        keeps_x, held, x = region.keeps_x.copy(), region.held, region.x
+        keeps_x, x = region.keeps_x.copy(), region.x
         for j, one, k in zip(cells.columns, cells.options, choice, strict=True):
-            lower[j], upper[j] = one.low[k], one.high[k]
-            keeps_x[j] &= bool(lower[j] <= x[j] <= upper[j])
+            keeps_x[j] &= bool(one.low[k] <= x[j] <= one.high[k])
+            lower[j], upper[j] = max(lower[j], one.low[k]), min(upper[j], one.high[k])
+            if lower[j] > upper[j]:
+                # Of this cell only the query's own value is feasible, which may lie outside the bounds.
+                lower[j] = upper[j] = x[j]
             if cells.coded[j]:
                 allowed[j] = np.arange(allowed.shape[1]) == one.value[k]
-        inside = replace(region, lower=lower, upper=upper, allowed=allowed, keeps_x=keeps_x, held=held)
+        inside = replace(region, lower=lower, upper=upper, allowed=allowed, keeps_x=keeps_x)
         codes = region.allowed.shape[1]
         no_demands = Demands(
             weight=np.zeros((0, len(x))),
@@ -166,7 +172,7 @@ class Search:
             offset=np.zeros(0),
             slack=0.0,
         )
-        return nearest_row(no_demands, inside, self.metric, best, _RELAXATIONS)
+        return nearest_row(no_demands, inside, self.metric, best, Work(_RELAXATIONS, self.deadline))
 
     def _everything(self) -> _Boxes:
         cells = self.cells
@@ -214,7 +220,7 @@ class Search:
             np.maximum.reduceat(np.where(alive, gain, -np.inf), cells.first, axis=-1).sum(axis=-1) + base
             for gain, base in zip(cells.gain, cells.base, strict=True)
         ]
-        return np.asarray(np.min(ceilings, axis=0))
+        return np.asarray(np.min(ceilings, axis=0)) if ceilings else np.full(alive.shape[:-1], np.inf)
 
     def _hopeful(self, boxes: _Boxes) -> _Boxes:
         return boxes.where(self._ceiling(boxes.alive) >= -self.cells.slack)

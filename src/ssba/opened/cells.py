@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.opened.forest import Leaves, Trees
-from ssba.opened.linear_search import allowed_codes
 from ssba.opened.scoring import Condition, Way
 from ssba.problem.distance import Metric
+from ssba.problem.linear_search import allowed_codes
 from ssba.problem.region import Region
 
 Vector = NDArray[np.float64]
@@ -108,7 +108,7 @@ class Cells:
 
     def margin(self, choice: Integers) -> Vector:
         """Return how far the worst condition of each choice is above 0."""
-        return np.asarray((self.active(choice) @ self.gain.T + self.base).min(axis=1))
+        return np.asarray((self.active(choice) @ self.gain.T + self.base).min(axis=1, initial=np.inf))
 
     def rows(self, choice: Integers) -> Matrix:
         """Return the encoded rows of choices."""
@@ -132,9 +132,12 @@ class Cells:
         return bool((best >= -self.slack).all())
 
     def within(self, best: float) -> "Cells":
-        """Return the same choices without options that alone make a choice cost more than that."""
+        """Return the same choices without options that alone make a choice cost more than that.
+
+        The cheapest choice stays, even if it costs more.
+        """
         # A hair more, so that a choice that costs just that stays one of them.
-        room = best * (1 + 1e-9) - float(self.cost(self.home[None, :])[0])
+        room = max(0.0, best * (1 + 1e-9) - float(self.cost(self.home[None, :])[0]))
         kept = [one.cost - one.cost.min() <= room for one in self.options]
         alive = np.ones(self.gain.shape[1], dtype=bool)
         for one, keep in zip(self.options, kept, strict=True):
@@ -180,18 +183,30 @@ def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells | 
             sum(one.cost.min() for one, is_free in zip(options, free, strict=True) if not is_free)
         ),
         gain=weight @ kept.value.T,
-        base=weight @ trees.offset + np.array([_start(one, trees.grain) for one in way]),
+        base=weight @ trees.offset + np.array([_start(one, trees) for one in way]),
         first=np.flatnonzero(np.diff(kept.tree, prepend=-1)),
-        slack=trees.rounding * float(np.abs(weight).sum(axis=1).max(initial=0.0)),
+        slack=max((trees.rounding * float(np.abs(one.weight).sum()) + one.vague for one in way), default=0.0),
         squared=metric.norm == "l2",
         region=region,
         coded=trees.coded,
     )
 
 
-def _start(condition: Condition, grain: float) -> float:
+def _start(condition: Condition, trees: Trees) -> float:
     """Return where a condition starts; sums that come in grains are moved off the tie by half of one."""
-    return condition.offset + (-0.5 if condition.beyond else 0.5) * grain
+    grain = trees.grain
+    if not grain:
+        return condition.offset
+    if condition.limit is None:
+        return condition.offset + (-0.5 if condition.beyond else 0.5) * grain
+    if abs(condition.offset) > 2.0**52 * grain:
+        return condition.offset  # far from any sum
+    # The model divides its sums before it compares: so do we, with those nearest to the limit.
+    sums = (np.round(condition.limit * trees.scoring.total / grain) + np.arange(-2, 3)) * grain
+    means = sums / trees.scoring.total
+    if condition.weight.sum() > 0:
+        return float(0.5 * grain - sums[means >= condition.limit].min())
+    return float(0.5 * grain + sums[means <= condition.limit].max())
 
 
 def _only(leaves: Leaves, alive: Mask) -> Leaves:
@@ -315,8 +330,8 @@ def _cell_values(trees: Trees, region: Region) -> tuple[Matrix, Matrix, Matrix]:
         high[: len(cuts), j] = cuts
     x = region.x
     own = (low <= x) & (x <= high) & (region.keeps_x | region.held)
-    low = np.asarray(region.grid.ceil(np.maximum(low, region.lower)))
-    high = np.asarray(region.grid.floor(np.minimum(high, region.upper)))
+    low = np.asarray(region.grid.ceil(np.maximum(low, np.where(region.held, x, region.lower))))
+    high = np.asarray(region.grid.floor(np.minimum(high, np.where(region.held, x, region.upper))))
     value = np.where(low <= high, np.clip(x, low, np.maximum(low, high)), np.nan)
     value = np.where(own, x, value)
     low, high = np.where(own, np.fmin(low, x), low), np.where(own, np.fmax(high, x), high)

@@ -6,6 +6,7 @@ without rounding.
 """
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -24,48 +25,55 @@ _COST_UNITS = 2**30
 _GAIN_UNITS = 2**34
 
 
-@final
-@dataclass(frozen=True)
-class Effort:
-    """What CP-SAT may spend, by its own deterministic time and not the clock: every run ends the same."""
-
-    deterministic_seconds: float = 10.0
-    workers: int = 1
-    seed: int = 0
+# What it may spend, by its own deterministic time: without a deadline every run ends the same.
+_DETERMINISTIC_SECONDS = 10.0
 
 
-def cheapest_choice(cells: Cells, known: Vector | None, best: float, effort: Effort) -> Found:
+def cheapest_choice(cells: Cells, known: Vector | None, best: float, deadline: float = math.inf) -> Found:
     """Return the row of the cheapest choice that reaches the goal at a cost of at most `best`.
 
-    `known` is a row to begin with.
+    `known` is a row to begin with; `deadline` a moment of `time.monotonic` to end at.
     """
-    cp = _library()
-    model = cp.CpModel()
+    least = float(cells.cost(cells.home[None, :])[0])
     hint = cells.home if known is None else cells.choice_near(known)
     reaches = cells.margin(hint[None, :])[0] >= cells.slack
     best = min(best, float(cells.cost(hint[None, :])[0]) if reaches else math.inf)
     dearest = sum(float(one.cost.max()) for one in cells.options)
     most = min(best - cells.fixed_cost, dearest)
-    per_cost = _COST_UNITS / max(most, 1e-300)
+    if best <= least or most <= 0:
+        return Found(None, best, min(best, least), 0)
+    per_cost = _COST_UNITS / most
+    cp = _library()
+    model, columns = _modelled(cp, cells, hint, most, per_cost)
+    solver = cp.CpSolver()
+    solver.parameters.max_deterministic_time = _DETERMINISTIC_SECONDS
+    if math.isfinite(deadline):
+        solver.parameters.max_time_in_seconds = max(1e-3, deadline - time.monotonic())
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 0
+    outcome = _Outcome(solver, solver.solve(model), cp, columns)
+    return _found(cells, best, per_cost, outcome)
+
+
+def _modelled(
+    cp: Any, cells: Cells, hint: Integers, most: float, per_cost: float
+) -> "tuple[Any, list[_Column]]":
+    """Return the choices of a query in the words of CP-SAT."""
+    model = cp.CpModel()
     columns = [_Column(model, one) for one in cells.options]
     for column, one, option in zip(columns, cells.options, hint, strict=True):
         column.hint(model, int(option))
         column.forbid_dearer(model, one, most)
     leaves = _leaves(model, cells, columns, hint)
     for gain, base in zip(cells.gain, cells.base, strict=True):
-        per_gain = _GAIN_UNITS / max(float(np.abs(gain).max(initial=0.0)), abs(float(base)), 1e-300)
-        need = math.floor((-base - cells.slack) * per_gain)
+        per_gain = _GAIN_UNITS / max(float(np.abs(gain).max(initial=0.0)), abs(float(base)), 1e-270)
+        # One unit less, for what the products round.
+        need = math.floor((-base - cells.slack) * per_gain) - 1
         model.add(cp.LinearExpr.weighted_sum(leaves, np.ceil(gain * per_gain).astype(np.int64)) >= need)
     model.minimize(
         sum(column.cost(one, per_cost) for column, one in zip(columns, cells.options, strict=True))
     )
-    solver = cp.CpSolver()
-    solver.parameters.max_deterministic_time = effort.deterministic_seconds
-    solver.parameters.num_workers = effort.workers
-    solver.parameters.interleave_search = effort.workers > 1
-    solver.parameters.random_seed = effort.seed
-    outcome = _Outcome(solver, solver.solve(model), cp, columns)
-    return _found(cells, best, per_cost, outcome)
+    return model, columns
 
 
 @final
@@ -109,7 +117,7 @@ class _Column:
 
     def forbid_dearer(self, model: Any, options: Options, most: float) -> None:
         """Take out options that alone cost more than the best choice known."""
-        fine = np.flatnonzero(options.cost <= most)
+        fine = np.flatnonzero(options.cost <= most * (1 + 1e-12))
         if fine[0] > 0:
             model.add(self.at_most[fine[0] - 1] == 0)
         if fine[-1] < self.size - 1:

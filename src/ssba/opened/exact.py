@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ssba.opened.additive import Additive
 from ssba.opened.branching import Found, Search
 from ssba.opened.cells import Cells, cells_of
-from ssba.opened.cpsat import Effort, cheapest_choice
+from ssba.opened.cpsat import cheapest_choice
 from ssba.opened.forest import Trees
-from ssba.opened.linear_search import Demands, nearest_row
 from ssba.opened.local import Tour, near_row
 from ssba.opened.opening import Opened
 from ssba.opened.scoring import Way, ways_to
 from ssba.problem.distance import Metric
+from ssba.problem.linear_search import Demands, Work, nearest_row
 from ssba.problem.region import Region
 from ssba.problem.targets import Goal
 
@@ -28,6 +28,8 @@ Reached = Callable[[Matrix], Mask]
 
 # A row this near to the bound, as a share of its distance, is the nearest for all that matters.
 _PROVED = 1e-6
+# A linear model is solved twice where rounding far beyond the data is so many times that within it.
+_BLURRED = 16.0
 # A relaxation of a linear model takes about as long as this many boxes of trees.
 _BOXES_PER_RELAXATION = 20
 # Up to so many free columns of trees boxes alone are quick; beyond, a near row is looked for first.
@@ -41,13 +43,14 @@ class Question:
 
     `reached` asks the user's own model whether encoded rows reach the goal. It is asked about rows that
     are so close to a tie that rounding decides; without it they stay unclear, and no proof goes beyond
-    them.
+    them. `deadline` is a moment of `time.monotonic` to end at with what is known by then.
     """
 
     goal: Goal
     region: Region
     metric: Metric
     reached: Reached | None = None
+    deadline: float = math.inf
 
     def distance(self, row: Vector | None) -> float:
         """Return how far a row is from the query; no row is infinitely far."""
@@ -75,12 +78,7 @@ class Exact:
 
 
 def nearest_exact(
-    opened: Opened,
-    question: Question,
-    *,
-    known: Vector | None = None,
-    starts: Matrix | None = None,
-    work: int = 20_000,
+    opened: Opened, question: Question, *, known: Vector | None = None, work: int = 20_000
 ) -> Exact | None:
     """Return the nearest feasible row that reaches the goal, with a bound; None where that cannot be told.
 
@@ -93,9 +91,6 @@ def nearest_exact(
     known
         A feasible row that reaches the goal; nothing farther is looked at, and it is the answer if
         nothing is nearer.
-    starts
-        Rows from which trees with many free columns are searched as well, such as those near the query
-        that reach the goal; they need not be feasible.
     work
         How many boxes are looked at before the search ends with what it knows.
     """
@@ -109,24 +104,16 @@ def nearest_exact(
         columns = len(cells.options)
         row = None
         if columns > _FEW_COLUMNS:
-            tour = Tour(steps=min(Tour.steps, _STEPS_PER_COLUMN * columns))
-            row = _near_row(cells, question, _rows(known, starts), tour)
+            row = _near_row(cells, question, known, min(Tour.steps, _STEPS_PER_COLUMN * columns))
         best = cells.cost_of(min(best, question.distance(row)))
         cells = cells.within(best) if math.isfinite(best) else cells
-        found = Search(cells, question.metric, question.reached).run(best, share)
-        return _exact(cells, found, row)
+        search = Search(cells, question.metric, question.reached, question.deadline)
+        return _exact(cells, search.run(best, share), row)
 
     return _best_way(opened, question, known, work, one_way)
 
 
-def nearest_by_search(
-    opened: Trees,
-    question: Question,
-    *,
-    known: Vector | None = None,
-    starts: Matrix | None = None,
-    tour: Tour | None = None,
-) -> Vector | None:
+def nearest_by_search(opened: Trees, question: Question, *, known: Vector | None = None) -> Vector | None:
     """Return a near feasible row that reaches the goal, found on the opened trees alone and without a bound.
 
     Made for many free columns, where it comes within about a percent of the nearest row in a
@@ -137,21 +124,14 @@ def nearest_by_search(
         cells = cells_of(opened, way, question.region, question.metric)
         if cells is None:
             return None
-        row = _near_row(cells, question, _rows(known, starts), tour or Tour())
+        row = _near_row(cells, question, known, Tour.steps)
         return Exact(row if question.distance(row) < best else None, 0.0, proved=False)
 
     found = _best_way(opened, question, known, 0, one_way)
     return known if found is None else found.row
 
 
-def nearest_by_cpsat(
-    opened: Trees,
-    question: Question,
-    *,
-    known: Vector | None = None,
-    starts: Matrix | None = None,
-    effort: Effort | None = None,
-) -> Exact | None:
+def nearest_by_cpsat(opened: Trees, question: Question, *, known: Vector | None = None) -> Exact | None:
     """Return the nearest row of trees with many free columns, by OR-tools' CP-SAT.
 
     Needs the extra ``ssba[exact]``. Gives the same kind of result as `nearest_exact`, and None also where
@@ -164,8 +144,8 @@ def nearest_by_cpsat(
         cells = cells_of(opened, way, question.region, question.metric)
         if cells is None:
             return None
-        row = _near_row(cells, question, _rows(known, starts), Tour())
-        found = cheapest_choice(cells, row, cells.cost_of(best), effort or Effort())
+        row = _near_row(cells, question, known, Tour.steps)
+        found = cheapest_choice(cells, row, cells.cost_of(best), question.deadline)
         return _exact(cells, found, row if question.distance(row) < best else None)
 
     return _best_way(opened, question, known, 0, one_way)
@@ -196,39 +176,71 @@ def _best_way(
 
 
 def _nearest_linear(opened: Additive, way: Way, question: Question, best: float, work: int) -> Exact | None:
+    """Solve twice where the region reaches so far beyond the data that rounding out there would blur it all.
+
+    The first time tells about how far the nearest row is. No farther ones matter the second time, nor how
+    their sums are rounded; what that shows goes no farther, either.
+    """
     if np.isnan(question.region.x).any():
         return None
+    away = _farthest(opened, question, best)
+    near = _slack(opened, way, np.minimum(away, 2 * opened.reach))
+    slack = _slack(opened, way, away)
+    if slack <= _BLURRED * near:
+        return _solved(question, demands_of(opened, way, slack), best, work)
+    first = _solved(question, demands_of(opened, way, near), best, work)
+    radius = min(best, question.distance(first.row) * (1 + _PROVED))
+    slack = _slack(opened, way, _farthest(opened, question, radius))
+    if not math.isfinite(slack):
+        return Exact(first.row, 0.0, proved=False)
+    second = _solved(question, demands_of(opened, way, slack), best, work)
+    row = first.row if second.row is None else second.row
+    return Exact(row, min(radius, second.lower_bound), proved=False)
+
+
+def _farthest(opened: Additive, question: Question, radius: float) -> Vector:
+    """Return how far from the opened model's base cells can be in rows nearer to the query than `radius`."""
+    region, metric = question.region, question.metric
+    room = radius * metric.scale / metric.weight
+    ends = [np.where(region.held, region.x, end) for end in (region.lower, region.upper)]
+    ends = [np.clip(end, region.x - room, region.x + room) for end in (*ends, region.x)]
+    return np.asarray(np.abs(np.stack(ends) - opened.base).max(axis=0))
+
+
+def _slack(opened: Additive, way: Way, away: Vector) -> float:
+    rounding = float(opened.rounding(away[None, :])[0])
+    return max((rounding * float(np.abs(one.weight).sum()) + one.vague for one in way), default=0.0)
+
+
+def _solved(question: Question, demands: Demands, best: float, work: int) -> Exact:
     squared = question.metric.norm == "l2"
     result = nearest_row(
-        demands_of(opened, way),
+        demands,
         question.region,
         question.metric,
         best**2 if squared else best,
-        max(1, work // _BOXES_PER_RELAXATION),
+        Work(max(1, work // _BOXES_PER_RELAXATION), question.deadline),
+        question.reached,
     )
     return Exact(result.row, math.sqrt(result.bound) if squared else result.bound, proved=False)
 
 
-def demands_of(opened: Additive, way: Way) -> Demands:
+def demands_of(opened: Additive, way: Way, slack: float) -> Demands:
     """Return the conditions of a way as sums over columns."""
     weight = np.stack([one.weight for one in way]) if way else np.zeros((0, opened.scoring.columns))
     return Demands(
         weight=weight @ opened.weight,
         tables={j: weight @ table for j, table in opened.tables.items()},
         offset=weight @ opened.offset + np.array([one.offset for one in way]),
-        slack=opened.rounding * float(np.abs(weight).sum(axis=1).max(initial=0.0)),
+        slack=slack,
     )
 
 
-def _near_row(cells: Cells, question: Question, starts: Matrix, tour: Tour) -> Vector | None:
+def _near_row(cells: Cells, question: Question, known: Vector | None, steps: int) -> Vector | None:
     """Return a near row by local search, which knows nothing of linear rows: only if it meets them."""
-    row = near_row(cells, starts, tour)
+    starts = np.empty((0, len(question.region.x))) if known is None else known[None, :]
+    row = near_row(cells, starts, Tour(steps=steps, deadline=question.deadline))
     return row if row is not None and question.region.contains(row[None, :])[0] else None
-
-
-def _rows(known: Vector | None, starts: Matrix | None) -> Matrix:
-    parts = [part for part in (None if known is None else known[None, :], starts) if part is not None]
-    return np.concatenate(parts) if parts else np.empty((0, 0))
 
 
 def _exact(cells: Cells, found: Found, row: Vector | None) -> Exact:

@@ -1,16 +1,25 @@
 """Trees in the encoded space: every leaf is a box of cells between cuts, whatever library grew it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.opened.inputs import Inputs, are_columnwise, complete_row, read_inputs, take_apart, transformed
-from ssba.opened.scoring import Link, Scoring, agrees, link_of
+from ssba.opened.floats import last_true
+from ssba.opened.inputs import Inputs, read_inputs
+from ssba.opened.probing import (
+    complete_row,
+    mixed_values,
+    probed_values,
+    sent_through,
+    the_users_code,
+)
+from ssba.opened.scoring import Scoring, agrees, link_of
+from ssba.opened.structure import are_columnwise, take_apart
 from ssba.opened.tree_readers import Nodes, TreeSource, read_trees
-from ssba.problem.models import Model
+from ssba.problem.models import Model, Output
 from ssba.problem.space import Matrix, Space
 
 Vector = NDArray[np.float64]
@@ -24,9 +33,11 @@ _MOST_CELLS = 100_000_000
 _FAR = 1e30
 # Of a column's range: how near a straight line comes to where a scaled column meets a threshold.
 _NEAR = 1e-6
-# Background rows on which the trees, as read, must give the model's own scores.
+# Background rows on which the trees, as read, must give the model's own scores, beside unusual ones.
 _CHECKED_ROWS = 256
 _EVERY_CODE = np.uint64(2**64 - 1)
+# Sums of leaves that are multiples of this are exact.
+_GRAIN = 2.0**-20
 
 
 @final
@@ -79,60 +90,113 @@ def open_trees(source: Any, model: Model, space: Space, background: Matrix) -> T
     """Open a model of trees, alone or behind steps that treat each column alone."""
     steps, last = take_apart(source)
     found = read_trees(last)
-    if found is None or not are_columnwise(steps):
+    if found is None or not are_columnwise(steps, space):
+        return None
+    if len(found.nodes.left) * len(space.features) > _MOST_CELLS:
         return None
     inputs = read_inputs(steps, space, background)
     if inputs is None:
-        return None
-    if len(found.nodes.left) * len(space.features) > _MOST_CELLS:
         return None
     splits = _in_columns(found, inputs, space, background)
     cuts = tuple(
         np.unique(splits.cut[splits.is_split & (splits.column == j) & np.isfinite(splits.cut)])
         for j in range(len(space.features))
     )
-    trees = len(found.nodes.roots)
-    sample = background[:_CHECKED_ROWS]
-    rows = space.decode(sample)
-    raw = found.raw(transformed(steps, rows)) * (trees if found.averaged else 1.0)
-    summed = summed_leaves(found.nodes, splits, sample)
-    offset = np.median(raw - summed, axis=0)
-    rounding, grain = _rounding(found, offset)
-    if np.abs(raw - summed - offset).max() > max(rounding, 1e-9 * np.abs(raw).max(initial=1e-300)):
+    sample = _checked_rows(space, background, cuts)
+    with the_users_code():
+        raw = found.raw(sent_through(steps, space.decode(sample)))
+        asked = model.verdict(space.decode(sample))
+    sums = _sums(found, splits, sample, raw)
+    if sums is None:
         return None
-    if grain:
-        offset = np.zeros_like(offset)
-    scoring = _scoring(summed + offset, model, rows, float(trees) if found.averaged else 1.0)
+    scoring = _scoring(found, sums, model, asked)
     if scoring is None:
         return None
-    leaves = _leaves(found.nodes, splits, cuts)
     coded = np.array([feature.has_levels for feature in space.features], dtype=bool)
-    takes_missing = found.takes_missing and not steps
-    return Trees(cuts, coded, leaves, offset, scoring, rounding, grain, takes_missing)
+    return Trees(
+        cuts=cuts,
+        coded=coded,
+        leaves=_leaves(found.nodes, splits, cuts),
+        offset=sums.offset,
+        scoring=scoring,
+        rounding=sums.rounding,
+        grain=sums.grain,
+        takes_missing=found.takes_missing and not steps,
+    )
 
 
-def _scoring(raw: Matrix, model: Model, rows: Any, total: float) -> Scoring | None:
-    plain = Scoring(model.classes, raw.shape[1], "none", total)
-    if not agrees(plain, raw, model, rows):
+def _checked_rows(space: Space, background: Matrix, cuts: Sequence[Vector]) -> Matrix:
+    """Return background rows, and rows of unusual legal values and values at both sides of cuts."""
+    values = []
+    for j, mine in enumerate(cuts):
+        sides = np.zeros((2 * len(mine), len(cuts)))
+        sides[:, j] = np.concatenate([mine, np.nextafter(mine, np.inf)])
+        usual = probed_values(space, background, j)
+        legal = np.concatenate([space.grid.floor(sides)[:, j], space.grid.ceil(sides)[:, j]])
+        values.append(np.concatenate([usual, legal[(legal >= usual[0]) & (legal <= usual[-1])]]))
+    return np.concatenate([background[:_CHECKED_ROWS], mixed_values(values)])
+
+
+@final
+@dataclass(frozen=True)
+class _Sums:
+    """The sums of leaves that rows fall into, with the constant that the model adds to them."""
+
+    raw: Matrix
+    offset: Vector
+    rounding: float
+    grain: float
+
+
+def _sums(source: TreeSource, splits: "Splits", sample: Matrix, raw: Matrix) -> _Sums | None:
+    """Add up the leaves of rows; None where the model's own sums `raw` are others."""
+    raw = raw * (len(source.nodes.roots) if source.averaged else 1.0)
+    summed = summed_leaves(source.nodes, splits, sample)
+    offset = np.median(raw - summed, axis=0)
+    largest = _largest_sum(source)
+    grain = _grain(source, offset, largest)
+    if grain:
+        # Sums are exact but for the division that made means of them.
+        offset = np.zeros_like(offset)
+    error = _rounding(source, largest + float(np.abs(offset).max()))
+    if not (np.abs(raw - summed - offset) <= error).all():
         return None
-    link: Link = link_of(plain, raw, model, rows)
-    return Scoring(model.classes, raw.shape[1], link, total)
+    return _Sums(summed + offset, offset, 0.0 if grain else error + source.vague, grain)
 
 
-def _rounding(source: TreeSource, offset: Vector) -> tuple[float, float]:
-    """Return how far sums of leaf values may be off, and what they are multiples of where they are not."""
+def _scoring(source: TreeSource, sums: _Sums, model: Model, asked: Output) -> Scoring | None:
+    total = float(len(source.nodes.roots)) if source.averaged else 1.0
+    plain = Scoring(model.classes, sums.raw.shape[1], "none", total, source.precision)
+    tolerance = np.full(len(sums.raw), sums.rounding)
+    if not agrees(plain, sums.raw, asked, tolerance):
+        return None
+    link = link_of(plain, sums.raw, asked, tolerance) if model.gives_probabilities else "none"
+    return replace(plain, link=link)
+
+
+def _grain(source: TreeSource, offset: Vector, largest: float) -> float:
+    """Return what all sums are exact multiples of; 0 where they are not, or are more than means."""
     leaf = source.nodes.value[source.nodes.left < 0]
-    trees = len(source.nodes.roots)
-    grain = 2.0**-20
-    if np.abs(offset).max() < 1e-9 * trees and (leaf == np.round(leaf / grain) * grain).all():
-        return 0.0, grain
-    # Every partial sum is at most this large, and each of the additions rounds once.
-    tree = np.searchsorted(source.nodes.roots, np.arange(len(source.nodes.left)), side="right") - 1
-    largest = np.zeros(trees)
-    np.maximum.at(largest, tree, np.where(source.nodes.left < 0, np.abs(source.nodes.value).max(axis=1), 0.0))
-    size = float(largest.sum() + np.abs(offset).max())
+    is_exact = bool((leaf == np.round(leaf / _GRAIN) * _GRAIN).all()) and largest < 2.0**52 * _GRAIN
+    is_plain = np.abs(offset).max() < _GRAIN / 4
+    # Only means are sure to be compared as they are; others may go through a link first.
+    return _GRAIN if source.averaged and is_exact and is_plain else 0.0
+
+
+def _largest_sum(source: TreeSource) -> float:
+    """Return what no partial sum of leaves exceeds."""
+    nodes = source.nodes
+    tree = np.searchsorted(nodes.roots, np.arange(len(nodes.left)), side="right") - 1
+    largest = np.zeros(len(nodes.roots))
+    np.maximum.at(largest, tree, np.where(nodes.left < 0, np.abs(nodes.value).max(axis=1), 0.0))
+    return float(largest.sum())
+
+
+def _rounding(source: TreeSource, largest: float) -> float:
+    """Return how far sums of leaf values may be off: each of the additions rounds once, theirs and ours."""
     # XGBoost adds up in 32 bits; the others in 64.
-    return size * (trees + 8) * (2.0**-24 if source.below else 2.0**-52), 0.0
+    unit = 2.0**-24 if source.below else 2.0**-52
+    return 2 * largest * (len(source.nodes.roots) + 8) * unit + 1e-300
 
 
 @final
@@ -229,62 +293,6 @@ def _place_in_column(home: Integers) -> Integers:
     place = np.empty(len(home), dtype=np.int64)
     place[order] = np.arange(len(home)) - starts
     return place
-
-
-def last_true(
-    holds: Callable[[Vector], Mask],
-    low: Vector,
-    high: Vector,
-    whole: Mask,
-    single: Mask,
-    near: Sequence[Vector] = (),
-) -> Vector:
-    """Return the largest value from `low` to `high` for which a condition holds that holds up to some value.
-
-    Minus infinity where it holds nowhere, plus infinity where it holds at `high`. Exact: all entries are
-    bisected at once in the order of 64-bit floats (32-bit ones where `single`), or of whole numbers where
-    `whole`. Values `near` the one looked for are tried first.
-
-    Examples
-    --------
-    >>> no, ends = np.array([False]), (np.array([-10.0]), np.array([10.0]))
-    >>> last_true(lambda v: v <= 0.3, *ends, no, no), last_true(lambda v: v < 3.5, *ends, ~no, no)
-    (array([0.3]), array([3.]))
-    """
-    value = _from_keys(whole, single)
-    below, above = _keys(low, whole, single), _keys(high, whole, single)
-    at_low, at_high = holds(value(below)), holds(value(above))
-    for guess in near:
-        key = np.clip(_keys(guess, whole, single), below, above)
-        left = holds(value(key))
-        below, above = np.where(left, key, below), np.where(left, above, key)
-    while (below + 1 < above).any():
-        # Halved before they are added: the sum of two keys may not fit.
-        middle = (below >> 1) + (above >> 1) + (below & above & 1)
-        left = holds(value(middle))
-        below, above = np.where(left, middle, below), np.where(left, above, middle)
-    return np.where(at_high, np.inf, np.where(at_low, value(below), -np.inf))
-
-
-def _keys(values: Vector, whole: Mask, single: Mask) -> Integers:
-    """Return whole numbers in the order of the values, with no value between two successive ones."""
-    with np.errstate(over="ignore"):
-        narrow = np.clip(values, -3.4e38, 3.4e38).astype(np.float32).view(np.int32).astype(np.int64)
-    narrow = np.where(narrow < 0, -(2**31) - narrow, narrow)
-    wide = values.view(np.int64)
-    wide = np.where(wide < 0, np.int64(-(2**63)) - wide, wide)
-    counts = np.clip(values, -(2.0**62), 2.0**62).astype(np.int64)
-    return np.asarray(np.where(whole, counts, np.where(single, narrow, wide)))
-
-
-def _from_keys(whole: Mask, single: Mask) -> Callable[[Integers], Vector]:
-    def values(keys: Integers) -> Vector:
-        wide = np.where(keys < 0, np.int64(-(2**63)) - keys, keys).view(np.float64)
-        kept = np.where(single, keys, 0)
-        narrow = np.where(kept < 0, -(2**31) - kept, kept).astype(np.int32).view(np.float32)
-        return np.asarray(np.where(whole, keys.astype(np.float64), np.where(single, narrow, wide)))
-
-    return values
 
 
 def summed_leaves(nodes: Nodes, splits: Splits, Z: Matrix) -> Matrix:

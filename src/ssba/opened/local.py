@@ -6,6 +6,8 @@ one column, to any of its options, come from one pass over those leaves and the 
 choice now.
 """
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -145,11 +147,18 @@ class Tour:
         Steps without a better choice after which a run ends and another begins.
     seed
         Of the random draws; the search is the same for the same seed.
+    deadline
+        A moment of `time.monotonic` to end at with what was found.
     """
 
     steps: int = 2000
     patience: int = 40
     seed: int = 0
+    deadline: float = math.inf
+
+    def is_over(self) -> bool:
+        """Tell whether the time is up."""
+        return time.monotonic() > self.deadline
 
 
 # How fast the price of a missing margin falls while the goal is reached, and rises while it is not.
@@ -176,6 +185,8 @@ def near_row(cells: Cells, starts: Matrix, tour: Tour | None = None) -> Vector |
     if best is None:
         best = _first_found(cells, replace(tour, steps=max(1, tour.steps // _FIRST)))
     for part, share in enumerate(_PARTS):
+        if tour.is_over():
+            break
         if best is not None:
             cells = cells.within(float(cells.cost(cells.choice_near(best)[None, :])[0]))
         begin = starts if best is None else np.vstack([best, *starts])
@@ -190,6 +201,8 @@ def _first_found(cells: Cells, tour: Tour) -> Vector | None:
     """Look for any row that reaches, near the query first: there few leaves of large trees are left."""
     dearest = cells.fixed_cost + sum(float(one.cost.max()) for one in cells.options)
     for halvings in reversed(range(_HALVINGS)):
+        if tour.is_over():
+            break
         near = cells.within(dearest / 4.0**halvings)
         if near.hopeful and (choice := _Walker(near, tour).walk(())) is not None:
             return np.asarray(near.rows(choice[None, :])[0])
@@ -227,7 +240,8 @@ class _Walker:
         self.best_cost = np.inf
         self.left = tour.steps
         missing = max(-State(self.table, cells.home).margin, 1e-9 * float(np.abs(cells.gain).max()))
-        self.first_price = 0.1 * float(self.table.cost.mean()) / missing
+        # Where no leaf gains anything there is nothing to pay for.
+        self.first_price = 0.1 * float(self.table.cost.mean()) / missing if missing > 0 else 1.0
 
     def walk(self, starts: Sequence[Integers]) -> Integers | None:
         for start in starts:
@@ -235,7 +249,7 @@ class _Walker:
             if cost < self.best_cost and self.cells.margin(start[None, :])[0] >= self.cells.slack:
                 self._keep(start, cost)
         run = 0
-        while self.left > 0:
+        while self.left > 0 and not self.tour.is_over():
             start, rests = self._beginning(run, starts)
             self._run(State(self.table, start), rests)
             run += 1
@@ -269,7 +283,7 @@ class _Walker:
         """Walk from a choice until no better one turned up for a while."""
         price = self.first_price * float(np.exp(self.random.normal()))
         idle, on_one_side, mine = 0, 0, np.inf
-        while self.left > 0 and idle <= self.tour.patience:
+        while self.left > 0 and idle <= self.tour.patience and not self.tour.is_over():
             self.left -= 1
             found, steps = self._one_column(state, rests, price)
             entered, more = self._into_leaves(state, rests, price)

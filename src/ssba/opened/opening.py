@@ -1,13 +1,11 @@
 """The door for models that can be opened: told by their types, and checked on rows."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ssba.opened.additive import Additive, open_linear
 from ssba.opened.forest import Trees, open_trees
+from ssba.opened.probing import NotReadable
 from ssba.problem.models import Model
 from ssba.problem.space import Matrix, Space
 
@@ -33,6 +31,7 @@ def open_model(source: Any, model: Model, space: Space, background: Matrix) -> O
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> from ssba.problem.models import adapt
     >>> from ssba.problem.space import build_space
@@ -54,9 +53,6 @@ def open_linear_model(source: Any, model: Model, space: Space, background: Matri
 
 def _through(door: Callable[..., Read | None], *asked: Any) -> Read | None:
     try:
-        # A model's own complaints about probing rows are no concern of the user's.
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return door(*asked)
-    except Exception:  # a model may raise anything when it is probed; it stays closed then
+        return door(*asked)
+    except NotReadable:
         return None

@@ -1,19 +1,22 @@
 """How raw scores of an opened model become labels, and a goal as inequalities between raw scores."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ssba.problem.model_answers import Model, Output, first_highest
+from ssba.problem.model_answers import Output, first_highest
 from ssba.problem.targets import Goal, Leave, Probability, Reach, ValueBetween
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Link = Literal["none", "share", "logistic"]
+
+# Of a value: what dividing and rounding it once more may change.
+_LAST_BITS = 2.0**-50
 
 
 @final
@@ -33,12 +36,15 @@ class Scoring:
         function (softmax where there are several columns).
     total
         What the raw scores are divided by: the number of trees that vote.
+    precision
+        How far the model's own probabilities may be from what the link gives.
     """
 
     classes: tuple[Any, ...] | None
     columns: int
     link: Link = "none"
     total: float = 1.0
+    precision: float = 2.0**-45
 
     def output(self, raw: Matrix) -> Output:
         """Return the answers that raw scores [n, columns] stand for."""
@@ -59,11 +65,17 @@ class Scoring:
 @final
 @dataclass(frozen=True)
 class Condition:
-    """``weight . raw + offset >= 0``; `beyond` where equality is not enough."""
+    """``weight . raw + offset >= 0``; `beyond` where equality is not enough.
+
+    `vague` is how near to equality the model's own arithmetic behind the raw scores may decide otherwise.
+    `limit` is the number that the raw score, once it is divided by the total, is compared with.
+    """
 
     weight: Vector
     offset: float
     beyond: bool = False
+    vague: float = 0.0
+    limit: float | None = None
 
 
 Way = tuple[Condition, ...]
@@ -92,46 +104,48 @@ def ways_to(goal: Goal, scoring: Scoring) -> list[Way] | None:
             condition = _probable(scoring, label, at_least)
             return None if condition is None else [(condition,)]
         case ValueBetween(low, high):
-            ends = ((1.0, -low), (-1.0, high))
-            total = scoring.total
-            return [
-                tuple(Condition(np.array([sign]), end * total) for sign, end in ends if math.isfinite(end))
-            ]
+            ends = ((1.0, low), (-1.0, high))
+            return [tuple(_limited(scoring, 0, sign, end) for sign, end in ends if math.isfinite(end))]
 
 
-def agrees(scoring: Scoring, raw: Matrix, model: Model, rows: Any) -> bool:
-    """Tell whether raw scores give the model's own labels or values, up to ties and rounding."""
-    if scoring.classes != model.classes:
+def agrees(scoring: Scoring, raw: Matrix, asked: Output, tolerance: Vector) -> bool:
+    """Tell whether raw scores give the model's own labels or values, as far as `tolerance` [n] allows."""
+    if scoring.columns != 1 and scoring.columns != len(scoring.classes or ()):
         return False
-    mine, own = scoring.output(raw), model.labels(rows)
-    if own.values is not None:
-        assert mine.values is not None
-        size = float(np.abs(own.values).max(initial=0.0))
-        return bool(np.allclose(mine.values, own.values, rtol=1e-5, atol=1e-6 * size))
-    return bool((_is_close_call(raw) | (mine.labels == own.labels)).all())
+    if scoring.columns == 1 and scoring.classes is not None and len(scoring.classes) != 2:
+        return False
+    mine = scoring.output(raw)
+    if mine.values is not None:
+        if asked.values is None:
+            return False
+        apart = np.abs(mine.values - asked.values)
+        return bool((apart <= tolerance / scoring.total + _LAST_BITS * np.abs(asked.values)).all())
+    if asked.labels is None:
+        return False
+    return bool((_is_close_call(raw, tolerance) | (mine.labels == asked.labels)).all())
 
 
-def link_of(scoring: Scoring, raw: Matrix, model: Model, rows: Any) -> Link:
+def link_of(scoring: Scoring, raw: Matrix, asked: Output, tolerance: Vector) -> Link:
     """Return the link that gives the model's own probabilities, or none."""
-    scores = model.verdict(rows).scores if model.gives_probabilities else None
-    if scores is None:
+    if asked.scores is None:
         return "none"
     candidates: tuple[Link, ...] = ("share", "logistic")
     for link in candidates:
-        if link == "share" and scoring.columns != scores.shape[1]:
+        if link == "share" and scoring.columns != asked.scores.shape[1]:
             continue
-        mine = Scoring(scoring.classes, scoring.columns, link, scoring.total).output(raw).scores
-        if mine is not None and np.allclose(mine, scores, rtol=0.0, atol=1e-5):
+        mine = replace(scoring, link=link).output(raw).scores
+        # No link is steeper than the identity.
+        apart = scoring.precision + tolerance[:, None]
+        if mine is not None and (np.abs(mine - asked.scores) <= apart).all():
             return link
     return "none"
 
 
-def _is_close_call(raw: Matrix) -> NDArray[np.bool_]:
-    size = float(np.abs(raw).max(initial=0.0))
+def _is_close_call(raw: Matrix, tolerance: Vector) -> NDArray[np.bool_]:
     if raw.shape[1] == 1:
-        return np.asarray(np.abs(raw[:, 0]) <= 1e-5 * size)
+        return np.asarray(np.abs(raw[:, 0]) <= tolerance)
     first, second = np.sort(raw, axis=1)[:, :-3:-1].T
-    return np.asarray(first - second <= 1e-5 * size)
+    return np.asarray(first - second <= 2 * tolerance)
 
 
 def _split(scoring: Scoring, label: Any) -> tuple[int, list[int]]:
@@ -149,13 +163,21 @@ def _lead(scoring: Scoring, index: int, other: int) -> Condition:
     return Condition(weight, 0.0, beyond=index > other)
 
 
+def _limited(scoring: Scoring, index: int, sign: float, limit: float) -> Condition:
+    """A raw score, once it is divided by the total, is at least `limit`, or at most for a negative sign."""
+    weight = sign * np.eye(scoring.columns)[index]
+    return Condition(weight, -sign * limit * scoring.total, limit=limit)
+
+
 def _probable(scoring: Scoring, label: Any, at_least: float) -> Condition | None:
     assert scoring.classes is not None
     index = scoring.classes.index(label)
     if scoring.link == "share":
-        return Condition(np.eye(scoring.columns)[index], -at_least * scoring.total)
+        return _limited(scoring, index, 1.0, at_least)
     if scoring.link == "logistic" and scoring.columns == 1 and at_least < 1:
         sign = 1.0 if index == 1 else -1.0
-        return Condition(np.array([sign]), -math.log(at_least / (1 - at_least)))
+        # Where the logistic function is flat, a small error of a probability is a large one of its score.
+        vague = 2 * scoring.precision / (at_least * (1 - at_least))
+        return Condition(np.array([sign]), -math.log(at_least / (1 - at_least)), vague=vague)
     # Softmax of several classes is no inequality between two of them.
     return None

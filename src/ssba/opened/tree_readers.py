@@ -1,6 +1,8 @@
 """Reading the trees of scikit-learn, XGBoost and LightGBM, each with its own rule of comparison.
 
-Which library a model is from is told by its type's name; none of them is imported here.
+Which library a model is from is told by its type's name; none of them is imported here. A setting that makes
+trees mean something else than sums of leaves found by thresholds is looked for by name: such a model is not
+read.
 """
 
 import json
@@ -10,6 +12,9 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ssba.opened.probing import the_users_code
+from ssba.problem.features import is_missing
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -55,13 +60,20 @@ class TreeSource:
     takes_missing: bool = True
     zero: float = 0.0
     """Cells at most this far from zero are read as zero."""
+    vague: float = 0.0
+    """How near to a tie probabilities, by which the label is told, may no longer tell raw scores apart."""
+    precision: float = 2.0**-45
+    """How exact probabilities are."""
 
 
 def read_trees(model: Any) -> TreeSource | None:
     """Return the trees of a model, or None where it has none that we know how to read."""
     package = type(model).__module__.partition(".")[0]
     reader = _READERS.get((package, type(model).__name__))
-    return None if reader is None else reader(model)
+    if reader is None:
+        return None
+    with the_users_code():
+        return reader(model)
 
 
 def _forest(model: Any) -> TreeSource | None:
@@ -81,6 +93,9 @@ def _shares(counts: Matrix) -> Matrix:
 
 
 def _gradient_boosting(model: Any) -> TreeSource | None:
+    if type(model.init_).__name__ not in ("DummyClassifier", "DummyRegressor", "str"):
+        # It begins with what another model says of the row.
+        return None
     stages = model.estimators_
     width = stages.shape[1]
     parts = [
@@ -107,11 +122,11 @@ def _sklearn_tree(tree: Any, value: Matrix) -> Nodes:
 
 def _hist_gradient_boosting(model: Any) -> TreeSource | None:
     predictors = model._predictors
+    # Categories are moved to the front and recoded before the trees see them.
+    if not predictors or (model.is_categorical_ is not None and any(model.is_categorical_)):
+        return None
     width = len(predictors[0])
     tables = [(predictor.nodes, k) for stage in predictors for k, predictor in enumerate(stage)]
-    # Categories are moved to the front and recoded before the trees see them.
-    if model.is_categorical_ is not None and any(model.is_categorical_):
-        return None
     raw = model.decision_function if hasattr(model, "classes_") else model.predict
     parts = [_hist_tree(nodes, _in_column(nodes["value"], k, width)) for nodes, k in tables]
     return TreeSource(_joined(parts), single=False, below=False, raw=_columns(raw))
@@ -130,29 +145,51 @@ def _hist_tree(nodes: Any, value: Matrix) -> Nodes:
     )
 
 
+# Objectives whose raw sums are the value, or give the label by the highest of them.
+_XGBOOST_OBJECTIVES = frozenset(
+    [
+        "binary:logistic",
+        "multi:softprob",
+        "multi:softmax",
+        "reg:squarederror",
+        "reg:squaredlogerror",
+        "reg:absoluteerror",
+        "reg:pseudohubererror",
+    ]
+)
+
+
 def _xgboost(model: Any) -> TreeSource | None:
     booster = model.get_booster()
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-    if learner["gradient_booster"]["name"] != "gbtree":
+    if learner["gradient_booster"]["name"] != "gbtree" or "c" in learner.get("feature_types", ()):
+        return None
+    # Another value than NaN may stand for a missing cell, and a loss of the user's own has no known link.
+    if not is_missing(model.missing) or callable(model.objective):
+        return None
+    if learner["objective"]["name"] not in _XGBOOST_OBJECTIVES:
         return None
     kept = learner["gradient_booster"]["model"]
     trees, classes = kept["trees"], kept["tree_info"]
     if any(any(tree["split_type"]) or int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
         return None
-    used = _used_trees(model, kept, len(trees))
+    used = _used_trees(model, kept)
+    if not used:
+        return None
     width = max(classes) + 1
     parts = [_xgboost_tree(trees[i], classes[i], width) for i in range(used)]
     raw = _columns(lambda rows: model.predict(rows, output_margin=True))
-    return TreeSource(_joined(parts), single=True, below=True, raw=raw)
+    # Labels come from probabilities of 32 bits.
+    return TreeSource(_joined(parts), single=True, below=True, raw=raw, vague=2.0**-20, precision=2.0**-20)
 
 
-def _used_trees(model: Any, kept: Any, count: int) -> int:
+def _used_trees(model: Any, kept: Any) -> int:
     """After early stopping `predict` uses the rounds up to the best one."""
     try:
         best = int(model.best_iteration)
     except AttributeError:
-        return count
-    return int(kept["iteration_indptr"][best + 1]) if "iteration_indptr" in kept else count
+        return len(kept["trees"])
+    return int(kept["iteration_indptr"][best + 1])
 
 
 def _xgboost_tree(tree: Any, column: int, width: int) -> Nodes:
@@ -170,22 +207,38 @@ def _xgboost_tree(tree: Any, column: int, width: int) -> Nodes:
     )
 
 
+# Objectives whose raw sums are the value, or give the label by the highest of them; "regression sqrt" is not.
+_LIGHTGBM_OBJECTIVES = frozenset(
+    ["regression", "regression_l1", "huber", "fair", "quantile", "mape", "binary", "multiclass"]
+)
+# With these `predict` leaves out trees, or stops adding them up where the label seems clear.
+_LIGHTGBM_SHORTCUTS = ("pred_early_stop", "num_iteration_predict", "start_iteration_predict")
+_UNSET = (None, False, 0, -1)
+
+
 def _lightgbm(model: Any) -> TreeSource | None:
     booster = model.booster_
     dump = booster.dump_model(num_iteration=booster.best_iteration)
-    if dump["average_output"]:
+    settings = {**booster.params, **model.get_params()}
+    if dump["average_output"] or any(settings.get(name, 0) not in _UNSET for name in _LIGHTGBM_SHORTCUTS):
+        return None
+    objective = str(dump.get("objective", "")).split()
+    if not objective or objective[0] not in _LIGHTGBM_OBJECTIVES or "sqrt" in objective:
         return None
     width = dump["num_tree_per_iteration"]
     parts = [
         _lightgbm_tree(one["tree_structure"], k % width, width) for k, one in enumerate(dump["tree_info"])
     ]
-    if any(part is None for part in parts):
+    if not parts or any(part is None for part in parts):
         return None
     raw = _columns(lambda rows: model.predict(rows, raw_score=True))
     nodes = _joined([part for part in parts if part is not None])
     # Without missing cells in training LightGBM reads them as zero, which `missing_left` does not tell.
     zero = float(np.float32(1e-35))
-    return TreeSource(nodes, single=False, below=False, raw=raw, takes_missing=False, zero=zero)
+    # Labels come from probabilities; of 64 bits.
+    return TreeSource(
+        nodes, single=False, below=False, raw=raw, takes_missing=False, zero=zero, vague=2.0**-45
+    )
 
 
 def _lightgbm_tree(root: Any, column: int, width: int) -> Nodes | None:
@@ -194,10 +247,14 @@ def _lightgbm_tree(root: Any, column: int, width: int) -> Nodes | None:
     right: list[int] = []
     for node in order:  # grows while it is read
         if "left_child" not in node:
+            if node.get("leaf_coeff"):
+                # A linear model in the leaf.
+                return None
             left.append(-1)
             right.append(-1)
             continue
         if node["decision_type"] != "<=" or node["missing_type"] == "Zero":
+            # Sets of categories, and zeros that stand for missing cells.
             return None
         left.append(len(order))
         right.append(len(order) + 1)

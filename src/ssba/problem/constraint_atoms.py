@@ -9,11 +9,23 @@ the cell be as it is in the query; see `constraint_facts` for the rule on missin
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from ssba.errors import ConstraintError
-from ssba.problem.constraint_facts import Among, Fact, Inequality, Query, SameLevel, Settled, encode, facts
+from ssba.problem.constraint_facts import (
+    Among,
+    Fact,
+    Inequality,
+    Query,
+    SameLevel,
+    Settled,
+    digits,
+    encode,
+    facts,
+    highest_at_most,
+)
 from ssba.problem.constraint_tree import Clause, Constraint, MayFill, columns
 from ssba.problem.features import Feature
 
@@ -22,13 +34,18 @@ MOST_ALTERNATIVES = 10_000
 
 @dataclass(frozen=True)
 class Bound:
-    """A number or a rank lies between two values, which belong to it unless open."""
+    """A number or a rank lies between two values, which belong to it unless open.
+
+    A bound that `asks` for its sides replaces the default range there. One that does not only forbids:
+    it is one of the two sides of ``!=``, or a way around an if-rule.
+    """
 
     column: str
     low: float = -math.inf
     high: float = math.inf
     low_open: bool = False
     high_open: bool = False
+    asks: bool = True
 
     def allows(self, code: float) -> bool:
         above = self.low < code if self.low_open else self.low <= code
@@ -51,8 +68,8 @@ class Levels:
 class Linear:
     """The sum of coefficient times cell is at most `high`, or below it if `open`."""
 
-    terms: tuple[tuple[str, float], ...]
-    high: float
+    terms: tuple[tuple[str, Fraction], ...]
+    high: Fraction
     open: bool = False
 
 
@@ -100,19 +117,24 @@ def alternatives(
     >>> from ssba.problem.features import Feature
     >>> chol = {"chol": Feature("chol", "numeric")}
     >>> alternatives(constraint("chol <= 0.5 * x.chol"), {"chol": 300.0}, chol)
-    ((Bound(column='chol', low=-inf, high=150.0, low_open=False, high_open=False),),)
+    ((Bound(column='chol', low=-inf, high=150.0, low_open=False, high_open=False, asks=True),),)
     """
     query = Query(encode(columns(constraint), x, features), features)
     first = constraint.clauses[0]
     if isinstance(first, MayFill):
         return ((Fill(first.column),),)
     guard_false = (
-        _merged(way, query)
+        _merged(_forbidding(way), query)
         for fact in _facts(constraint.guard, query)
         for way in _ways(fact.negated(), query)
     )
     ways = [way for way in guard_false if way is not None] + _jointly(constraint, query)
     return ((),) if () in ways else tuple(dict.fromkeys(ways))
+
+
+def _forbidding(atoms: Conjunction) -> Conjunction:
+    """Return atoms that ask for no side: whoever does not want a rule to apply does not wish for that."""
+    return tuple(replace(atom, asks=False) if isinstance(atom, Bound) else atom for atom in atoms)
 
 
 def _facts(clauses: Iterable[Clause], query: Query) -> list[Fact]:
@@ -151,15 +173,29 @@ def _ways(fact: Fact, query: Query) -> list[Conjunction]:
 
 def _intervals(fact: Inequality) -> list[Conjunction]:
     column, low, high = fact.columns[0], fact.right - fact.slack, fact.right + fact.slack
+    short = column in fact.short
     match fact.operator:
         case "<=" | "<":
-            return [(Bound(column, high=high, high_open=fact.operator == "<"),)]
+            return [(_below(column, high, fact.operator == "<", short),)]
         case ">=" | ">":
-            return [(Bound(column, low=low, low_open=fact.operator == ">"),)]
+            return [(_above(column, low, fact.operator == ">", short),)]
         case "==":
-            return [(Bound(column, low, high),)]
+            under, over = _below(column, high, False, short), _above(column, low, False, short)
+            return [(Bound(column, over.low, under.high),)]
         case "!=":
-            return [(Bound(column, high=low, high_open=True),), (Bound(column, low=high, low_open=True),)]
+            ends = _below(column, low, True, short), _above(column, high, True, short)
+            return [(replace(end, asks=False),) for end in ends]
+
+
+def _below(column: str, limit: Fraction, is_open: bool, short: bool) -> Bound:
+    """Return the bound from above: the last float that the limit allows, left out only if it is the limit."""
+    last = highest_at_most(limit, short=short)
+    return Bound(column, high=last, high_open=is_open and digits(last, short=short) == limit)
+
+
+def _above(column: str, limit: Fraction, is_open: bool, short: bool) -> Bound:
+    mirrored = _below(column, -limit, is_open, short)
+    return Bound(column, low=-mirrored.high, low_open=mirrored.high_open)
 
 
 def _halfspaces(fact: Inequality) -> list[Conjunction]:
@@ -187,7 +223,9 @@ def _among(fact: Among, query: Query) -> list[Conjunction]:
     if fact.inside:
         return [(Bound(fact.column, low, high),) for low, high in _runs(ordered, _is_whole(feature))]
     gaps = pairwise((-math.inf, *ordered, math.inf))
-    return [(Bound(fact.column, low, high, low > -math.inf, high < math.inf),) for low, high in gaps]
+    return [
+        (Bound(fact.column, low, high, low > -math.inf, high < math.inf, asks=False),) for low, high in gaps
+    ]
 
 
 def _runs(ordered: list[float], is_whole: bool) -> list[tuple[float, float]]:
@@ -212,7 +250,7 @@ def _same_level(fact: SameLevel, query: Query) -> list[Conjunction]:
 
 
 def _merged(atoms: Conjunction, query: Query) -> Conjunction | None:
-    """Simplify a conjunction to at most one atom a column; None if it cannot be met."""
+    """Simplify a conjunction to one atom a column, two where one only forbids; None if it cannot be met."""
     by_column: dict[str, list[Bound | Levels | Keep]] = {}
     for atom in atoms:
         if isinstance(atom, Bound | Levels | Keep):
@@ -222,26 +260,44 @@ def _merged(atoms: Conjunction, query: Query) -> Conjunction | None:
         shared = _intersected(column, about, query)
         if shared is None:
             return None
-        if shared != _everything(query.features[column]):
-            merged.append(shared)
+        merged += shared
     return (*merged, *dict.fromkeys(atom for atom in atoms if isinstance(atom, Linear)))
 
 
-def _intersected(
-    column: str, atoms: list[Bound | Levels | Keep], query: Query
-) -> Bound | Levels | Keep | None:
-    shared, now = _everything(query.features[column]), query.cells[column]
-    for atom in atoms:
-        if not isinstance(atom, Keep):
-            shared = _both(shared, atom)
-    if isinstance(shared, Bound) and _is_whole(query.features[column]):
-        shared = _whole(shared)
+def _intersected(column: str, atoms: list[Bound | Levels | Keep], query: Query) -> list[Atom] | None:
+    """Return what atoms about one column say together; None where nothing meets them."""
+    feature, keep = query.features[column], Keep(column)
+    told = [atom for atom in atoms if not isinstance(atom, Keep)]
+    asking = [atom for atom in told if isinstance(atom, Levels) or atom.asks]
+    forbidding = [atom for atom in told if isinstance(atom, Bound) and not atom.asks]
+    shared = _joint(told, feature)
     if query.is_missing(column):
         # Atoms ask nothing of a missing cell; where no value would do, staying missing still does.
-        return Keep(column) if Keep(column) in atoms or _is_empty(shared) else shared
-    if Keep(column) in atoms:
-        return Keep(column) if shared.allows(now) else None
-    return None if _is_empty(shared) else shared
+        if keep in atoms or _is_empty(shared):
+            return [keep]
+    elif keep in atoms:
+        return [keep] if shared.allows(query.cells[column]) else None
+    elif _is_empty(shared):
+        return None
+    parts = [_joint(asking, feature)]
+    if forbidding:
+        joint = _joint(forbidding, feature)
+        assert isinstance(joint, Bound)
+        parts.append(replace(joint, asks=False))
+    everything = _everything(feature)
+    return [part for part in parts if part not in (everything, _silent(everything))]
+
+
+def _silent(atom: Bound | Levels) -> Bound | Levels:
+    return replace(atom, asks=False) if isinstance(atom, Bound) else atom
+
+
+def _joint(atoms: Iterable[Bound | Levels], feature: Feature) -> Bound | Levels:
+    """Return what all atoms about a column allow."""
+    shared = _everything(feature)
+    for atom in atoms:
+        shared = _both(shared, atom)
+    return _whole(shared) if isinstance(shared, Bound) and _is_whole(feature) else shared
 
 
 def _both(one: Bound | Levels, other: Bound | Levels) -> Bound | Levels:

@@ -11,15 +11,24 @@ is undefined for this query, such as a division by zero), the fact fails. A guar
 only if every clause of it is known to be true; so a rule whose guard looks at a
 missing cell asks for nothing either.
 
+Numbers mean their decimal digits: ``0.1 * 3 <= 0.3`` holds, and so does ``0.9`` for ``within 50%`` of 0.6.
+Sums and products are worked out in fractions, so that nothing is rounded, and a number of a 32-bit column
+means the digits that such a number is shown with. Only sums over several columns of which one has no step are
+sums of floats: real numbers have more digits than anybody reads.
+
 Equality is exact between single cells and values. Over several columns of the new row, or
-with arithmetic, it allows `EQUALITY_SLACK` relative to the largest term, which rounding needs.
+with arithmetic, it allows `EQUALITY_SLACK` relative to the largest term: columns of real numbers cannot be
+had exactly there.
 """
 
 import math
 import operator as op
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
 
 from ssba.errors import ConstraintError, SchemaError
 from ssba.problem.constraint_tree import (
@@ -43,7 +52,11 @@ from ssba.problem.constraint_tree import (
 )
 from ssba.problem.features import Feature
 
-EQUALITY_SLACK = 1e-9
+EQUALITY_SLACK = Fraction(1, 10**9)
+# A column of 32-bit floats cannot come nearer to an equality than its own rounding.
+_COARSER = 1000
+
+Exactly = TypeVar("Exactly", Fraction, float)
 
 _COMPARE = {"<=": op.le, "<": op.lt, ">=": op.ge, ">": op.gt, "==": op.eq, "!=": op.ne}
 _OPPOSITE: dict[Operator, Operator] = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!=", "!=": "=="}
@@ -60,11 +73,60 @@ class Query:
     def is_missing(self, column: str) -> bool:
         return math.isnan(self.cells[column])
 
-    def magnitude(self, column: str) -> float:
+    def magnitude(self, column: str) -> Fraction:
         """How large cells of a column are, for a relative tolerance."""
         feature = self.features[column]
         sizes = (self.cells[column], feature.data_low, feature.data_high)
-        return max((abs(size) for size in sizes if math.isfinite(size)), default=0.0)
+        return max((abs(Fraction(size)) for size in sizes if math.isfinite(size)), default=Fraction(0))
+
+    def digits(self, column: str) -> Fraction | None:
+        """The query's number in a column, as its digits say; None where it is missing."""
+        cell = self.cells[column]
+        return None if math.isnan(cell) else digits(cell, short=self.features[column].is_single)
+
+
+def digits(number: float, *, short: bool = False) -> Fraction:
+    """Return the number that a float's digits show; `short` ones are those of 32 bits.
+
+    >>> digits(0.1), digits(0.10000000149011612, short=True)
+    (Fraction(1, 10), Fraction(1, 10))
+    """
+    if short:
+        with np.errstate(over="ignore"):
+            single = np.float32(number)
+        if np.isfinite(single):
+            return Fraction(str(single))
+    return Fraction(repr(float(number)))
+
+
+def highest_at_most(limit: Fraction, *, short: bool = False) -> float:
+    """Return the largest float whose digits show no more than a limit; infinite where none does.
+
+    >>> highest_at_most(Fraction(2, 3)), highest_at_most(Fraction(9, 10))
+    (0.6666666666666666, 0.9)
+    """
+    near = _nearest_float(limit)
+    if not short:
+        if math.isinf(near) or digits(near) <= limit:
+            return near
+        return math.nextafter(near, -math.inf)
+    with np.errstate(over="ignore"):
+        single = np.float32(near)
+    if np.isfinite(single) and digits(float(single), short=True) > limit:
+        single = np.nextafter(single, np.float32(-np.inf))
+    return float(single) if np.isfinite(single) else near
+
+
+def lowest_at_least(limit: Fraction, *, short: bool = False) -> float:
+    """Return the smallest float whose digits show no less than a limit."""
+    return -highest_at_most(-limit, short=short)
+
+
+def _nearest_float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def encode(
@@ -92,25 +154,30 @@ class Settled:
 class Inequality:
     """The sum of coefficient times cell, compared with a number.
 
-    A single column has the coefficient 1. `slack` widens ``==`` and narrows ``!=``.
+    A single column has the coefficient 1. `slack` widens ``==`` and narrows ``!=``; `short` names the columns
+    of 32-bit numbers, and `real` tells that sums are those of floats.
     """
 
-    terms: tuple[tuple[str, float], ...]
+    terms: tuple[tuple[str, Fraction], ...]
     operator: Operator
-    right: float
-    slack: float = 0.0
+    right: Fraction
+    slack: Fraction = Fraction(0)
+    short: frozenset[str] = field(default=frozenset())
+    real: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(column for column, _ in self.terms)
 
     def test(self, cells: Mapping[str, float]) -> bool:
-        return _compare(
-            sum(coefficient * cells[column] for column, coefficient in self.terms),
-            self.operator,
-            self.right,
-            self.slack,
+        if self.real:
+            total = sum(float(coefficient) * cells[column] for column, coefficient in self.terms)
+            return _compare(float(total), self.operator, float(self.right), float(self.slack))
+        parts = (
+            coefficient * digits(cells[column], short=column in self.short)
+            for column, coefficient in self.terms
         )
+        return _compare(sum(parts, Fraction(0)), self.operator, self.right, self.slack)
 
     def negated(self) -> "Inequality":
         return replace(self, operator=_OPPOSITE[self.operator])
@@ -181,17 +248,6 @@ def facts(clause: Clause, query: Query) -> tuple[Fact, ...]:
     return _within(clause, query) if isinstance(clause, Within) else (_moved(clause, query),)
 
 
-def within_bounds(clause: Within, value: float) -> tuple[float, float]:
-    """Return the lowest and highest value a `Within` allows around the query's value.
-
-    >>> within_bounds(Within("t", Number(20), percent=True), -130.0)
-    (-156.0, -104.0)
-    """
-    size = float(clause.size.value)
-    reach = abs(value) * size / 100 if clause.percent else size
-    return value - reach, value + reach
-
-
 def level_code(feature: Feature, value: Value) -> float:
     """Return the code of a value in a column: its level's index, or the number itself."""
     if feature.levels:
@@ -204,13 +260,24 @@ def level_code(feature: Feature, value: Value) -> float:
             f"column {feature.name!r} is {feature.kind}, but {value.text} is not a number; "
             f"write a number, or declare the column with features={{{feature.name!r}: ssba.categorical()}}"
         )
-    return float(value.value)
+    return float(np.float32(value.value)) if feature.is_single else float(value.value)
 
 
 def _within(clause: Within, query: Query) -> tuple[Fact, ...]:
-    low, high = within_bounds(clause, query.cells[clause.column])
-    terms = ((clause.column, 1.0),)
-    return Inequality(terms, ">=", low), Inequality(terms, "<=", high)
+    value, size = query.digits(clause.column), _fraction(clause.size)
+    assert value is not None
+    reach = abs(value) * size / 100 if clause.percent else size
+    terms, short = ((clause.column, Fraction(1)),), _short([clause.column], query)
+    low, high = value - reach, value + reach
+    return Inequality(terms, ">=", low, short=short), Inequality(terms, "<=", high, short=short)
+
+
+def _fraction(number: Number) -> Fraction:
+    return Fraction(number.value) if isinstance(number.value, int) else digits(number.value)
+
+
+def _short(columns: Iterable[str], query: Query) -> frozenset[str]:
+    return frozenset(column for column in columns if query.features[column].is_single)
 
 
 def _moved(clause: Transition, query: Query) -> Fact:
@@ -290,99 +357,121 @@ def _inequality(left: Expression, operator: Operator, right: Expression, query: 
     """Bring a comparison to the form: cells of the new row on the left, a number on the right."""
     columns = new_columns(left, right)
     one, other = _linear(left, query), _linear(right, query)
+    if one is None or other is None:
+        return Settled(False, columns)
     terms = tuple((name, one.coefficient(name) - other.coefficient(name)) for name in columns)
     number = other.constant - one.constant
-    if not all(math.isfinite(value) for value in (number, *dict(terms).values())):
-        return Settled(False, columns)
     is_plain = len(columns) <= 1 and not isinstance(left, Arithmetic) and not isinstance(right, Arithmetic)
-    slack = 0.0 if is_plain or operator not in ("==", "!=") else _slack(terms, (one, other), query)
+    slack = Fraction(0)
+    if not is_plain and operator in ("==", "!="):
+        slack = _slack(terms, (one, other), query)
     if all(coefficient == 0 for _, coefficient in terms):
-        return Settled(_compare(0.0, operator, number, slack), columns)
-    fact = Inequality(terms, operator, number, slack)
+        return Settled(_compare(Fraction(0), operator, number, slack), columns)
+    real = len(columns) > 1 and any(query.features[column].is_real for column in columns)
+    fact = Inequality(terms, operator, number, slack, _short(columns, query), real)
+    if not _is_writable(fact):
+        return Settled(False, columns)
     if len(terms) > 1:
         return fact
     bound = _solved(fact)
-    if not math.isfinite(bound.right + bound.slack):
+    if not _is_writable(bound):
         return Settled(False, columns)
     if is_plain and operator in ("==", "!="):
-        return Among(columns[0], frozenset({bound.right}), operator == "==")
+        code = _nearest_float(bound.right)
+        if columns[0] in bound.short:
+            code = float(np.float32(code))
+        return Among(columns[0], frozenset({code}), operator == "==")
     return bound
+
+
+def _is_writable(fact: Inequality) -> bool:
+    """Tell whether all numbers of an inequality are within what floats can hold."""
+    numbers = (fact.right, fact.slack, *(coefficient for _, coefficient in fact.terms))
+    return all(math.isfinite(_nearest_float(number)) for number in numbers)
 
 
 def _solved(fact: Inequality) -> Inequality:
     """Divide by the coefficient of the only column."""
     ((column, coefficient),) = fact.terms
     operator = _MIRRORED[fact.operator] if coefficient < 0 else fact.operator
-    return Inequality(((column, 1.0),), operator, fact.right / coefficient, fact.slack / abs(coefficient))
+    return replace(
+        fact,
+        terms=((column, Fraction(1)),),
+        operator=operator,
+        right=fact.right / coefficient,
+        slack=fact.slack / abs(coefficient),
+    )
 
 
-def _compare(left: float, operator: Operator, right: float, slack: float) -> bool:
+def _compare(left: Exactly, operator: Operator, right: Exactly, slack: Exactly) -> bool:
     if operator in ("==", "!="):
         return (right - slack <= left <= right + slack) == (operator == "==")
     return bool(_COMPARE[operator](left, right))
 
 
-def _slack(terms: tuple[tuple[str, float], ...], sides: tuple["_Linear", "_Linear"], query: Query) -> float:
+def _slack(
+    terms: tuple[tuple[str, Fraction], ...], sides: tuple["_Linear", "_Linear"], query: Query
+) -> Fraction:
     sizes = [abs(coefficient) * query.magnitude(column) for column, coefficient in terms]
-    # A column of 32-bit floats cannot come nearer to an equality than its own rounding.
     coarse = any(query.features[column].is_single for column, _ in terms)
-    slack = EQUALITY_SLACK * (1000 if coarse else 1)
+    slack = EQUALITY_SLACK * (_COARSER if coarse else 1)
     return slack * max(*sizes, *(abs(side.constant) for side in sides))
 
 
 @dataclass(frozen=True)
 class _Linear:
-    """A constant plus coefficients times cells of the new row; NaN where undefined for the query."""
+    """A constant plus coefficients times cells of the new row."""
 
-    constant: float
-    coefficients: Mapping[str, float]
+    constant: Fraction
+    coefficients: Mapping[str, Fraction]
 
-    def coefficient(self, column: str) -> float:
-        return self.coefficients.get(column, 0.0)
+    def coefficient(self, column: str) -> Fraction:
+        return self.coefficients.get(column, Fraction(0))
 
-    def scaled(self, sign: str, factor: float) -> "_Linear":
+    def scaled(self, factor: Fraction) -> "_Linear":
         return _Linear(
-            _scale(self.constant, sign, factor),
-            {column: _scale(value, sign, factor) for column, value in self.coefficients.items()},
+            self.constant * factor, {column: value * factor for column, value in self.coefficients.items()}
         )
 
 
-def _scale(value: float, sign: str, factor: float) -> float:
-    if sign == "*":
-        return value * factor
-    return value / factor if factor else math.nan
-
-
-def _linear(expression: Expression, query: Query) -> _Linear:
+def _linear(expression: Expression, query: Query) -> _Linear | None:
+    """Work out an expression; None where the query leaves it undefined: a missing cell, a division by 0."""
     match expression:
-        case Number(value):
-            return _Linear(float(value), {})
+        case Number():
+            return _Linear(_fraction(expression), {})
         case New(column):
-            return _Linear(0.0, {column: 1.0})
+            return _Linear(Fraction(0), {column: Fraction(1)})
         case Old(column):
-            return _Linear(query.cells[column], {})
+            cell = query.digits(column)
+            return None if cell is None else _Linear(cell, {})
         case Arithmetic():
             return _total(expression, query) if expression.is_sum else _multiplied(expression, query)
     raise ConstraintError(f"{expression.text} is not a number and cannot be compared with one")
 
 
-def _total(expression: Arithmetic, query: Query) -> _Linear:
-    constant, coefficients = 0.0, dict[str, float]()
+def _total(expression: Arithmetic, query: Query) -> _Linear | None:
+    constant, coefficients = Fraction(0), dict[str, Fraction]()
     for sign, term in (("+", expression.first), *expression.rest):
-        part, factor = _linear(term, query), -1.0 if sign == "-" else 1.0
+        part, factor = _linear(term, query), -1 if sign == "-" else 1
+        if part is None:
+            return None
         constant += factor * part.constant
         for column, coefficient in part.coefficients.items():
-            coefficients[column] = coefficients.get(column, 0.0) + factor * coefficient
+            coefficients[column] = coefficients.get(column, Fraction(0)) + factor * coefficient
     return _Linear(constant, coefficients)
 
 
-def _multiplied(expression: Arithmetic, query: Query) -> _Linear:
+def _multiplied(expression: Arithmetic, query: Query) -> _Linear | None:
     product = _linear(expression.first, query)
     for sign, term in expression.rest:
         factor = _linear(term, query)
+        if product is None or factor is None:
+            return None
         # The reader lets at most one factor contain cells of the new row, and no divisor.
         if factor.coefficients:
-            product = factor.scaled("*", product.constant)
+            product = factor.scaled(product.constant)
+        elif sign == "*":
+            product = product.scaled(factor.constant)
         else:
-            product = product.scaled(sign, factor.constant)
+            product = product.scaled(1 / factor.constant) if factor.constant else None
     return product

@@ -19,6 +19,9 @@ from ssba.errors import ArgumentError, SchemaError
 from ssba.problem.features import Feature, unknown_columns
 from ssba.run.arrays import Array, namespace
 
+# Squares of numbers between these neither vanish nor overflow.
+_SMALLEST, _LARGEST = 1e-150, 1e150
+
 Norm = Literal["l2", "l1", "gower"]
 ScaleName = Literal["std", "mad", "range", "none"]
 
@@ -54,9 +57,21 @@ class Metric:
     def total(self, parts: Array) -> Array:
         """Add up contributions along the last axis, as the norm says."""
         xp = namespace(parts)
-        if self.norm == "l2":
-            return xp.sqrt(xp.sum(parts * parts, axis=-1))
-        return xp.sum(parts, axis=-1)
+        if self.norm != "l2":
+            return xp.sum(parts, axis=-1)
+        with np.errstate(over="ignore"):
+            total = xp.sqrt(xp.sum(parts * parts, axis=-1))
+        fine = (total > _SMALLEST) & (total < _LARGEST)
+        return total if bool(xp.all(fine)) else xp.where(fine, total, _length(parts))
+
+
+def _length(parts: Array) -> Array:
+    """Return the square root of the sum of squares of numbers whose squares may be too small or too large."""
+    xp = namespace(parts)
+    most = xp.max(parts, axis=-1, keepdims=True)
+    unit = xp.where((most > 0) & (most < xp.inf), most, xp.ones_like(most))
+    shares = parts / unit
+    return unit[..., 0] * xp.sqrt(xp.sum(shares * shares, axis=-1))
 
 
 def metric(
@@ -85,7 +100,7 @@ def _per_column(
     if strangers := [name for name in given if name not in names]:
         raise SchemaError(unknown_columns(strangers, names, who))
     for name, factor in given.items():
-        number(f"{who}[{name!r}]", factor, "a positive number", low=0, high=1e300)
+        number(f"{who}[{name!r}]", factor, "a positive number, from 1e-50 to 1e50", low=1e-51, high=1e51)
     return np.array([float(given.get(name, 1.0)) for name in names])
 
 
@@ -98,9 +113,14 @@ def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
     if scale == "none":
         return np.ones(Z.shape[1])
     present = np.where(np.isnan(Z).all(axis=0), 0.0, Z)
+    extent = np.nanmax(present, axis=0) - np.nanmin(present, axis=0)
+    # Squares of very small or very large differences would be lost.
+    unit = np.where(
+        (extent > 0) & ((extent < _SMALLEST) | (extent > _LARGEST)) & np.isfinite(extent), extent, 1.0
+    )
     spread = {
-        "std": np.nanstd(present, axis=0),
-        "range": np.nanmax(present, axis=0) - np.nanmin(present, axis=0),
+        "std": unit * np.nanstd(present / unit, axis=0),
+        "range": extent,
         "mad": np.nanmedian(np.abs(present - np.nanmedian(present, axis=0)), axis=0),
     }
     wished = spread[scale]

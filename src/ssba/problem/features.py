@@ -12,7 +12,7 @@ from ssba.arguments import listed, mapping, number
 from ssba.errors import ArgumentError, SchemaError
 
 _HUGE = 1e300
-_LARGEST_SINGLE = 3.4028234663852886e38
+LARGEST_SINGLE = 3.4028234663852886e38
 
 Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean"]
 
@@ -146,9 +146,14 @@ class Feature:
         return self.kind in ("categorical", "boolean")
 
     @property
+    def is_real(self) -> bool:
+        """Whether any number will do, not just multiples of a step."""
+        return self.kind == "numeric" and self.step is None
+
+    @property
     def is_single(self) -> bool:
         """Whether the column keeps its numbers in 32 bits."""
-        return self.storable[1] == _LARGEST_SINGLE
+        return self.storable[1] == LARGEST_SINGLE
 
     @property
     def has_levels(self) -> bool:

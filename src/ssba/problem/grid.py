@@ -89,7 +89,9 @@ def _fraction(feature: Feature) -> Fraction | None:
 
 def _as_single(Z: Array) -> Array:
     xp = namespace(Z)
-    return xp.astype(xp.astype(Z, xp.float32), xp.float64)
+    # What rounds to more than 32 bits can hold becomes infinite, and is left out by whoever has bounds.
+    with np.errstate(over="ignore"):
+        return xp.astype(xp.astype(Z, xp.float32), xp.float64)
 
 
 def _nextafter_single(Z: Array, toward: float) -> Array:

@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.problem.placing import place
+from ssba.problem.distance import Metric
+from ssba.problem.placing import place, placed_in_box
 from ssba.problem.region import Region, Rows
 
 # Of a linear row's own size: what sums of real numbers may be off by.
 _ROUNDING = 1e-12
 
 
-def holding(region: Region, columns: NDArray[np.bool_]) -> Region | None:
+def holding(region: Region, columns: NDArray[np.bool_], metric: Metric) -> Region | None:
     """Return the part of a region in which `columns` do not change; None where no row is left."""
     if (columns & ~region.held & ~region.keeps_x).any():
         return None
@@ -29,9 +30,8 @@ def holding(region: Region, columns: NDArray[np.bool_]) -> Region | None:
             return None
         part = replace(part, rows=rows if len(rows.b) else None)
     if part.rows is not None:
-        return place(part)
-    start = part.pull_in(part.x[None, :])[0][0]
-    return replace(part, start=start, center=start)
+        return place(part, metric).region
+    return placed_in_box(part, metric)
 
 
 def _rows_left(rows: Rows, x: NDArray[np.float64], held: NDArray[np.bool_]) -> Rows | None:
@@ -45,4 +45,10 @@ def _rows_left(rows: Rows, x: NDArray[np.float64], held: NDArray[np.bool_]) -> R
     if (asks & settled & (rows.b - known < -_ROUNDING * size)).any():
         return None
     kept = asks & ~settled
-    return Rows(A[kept], (rows.b - known)[kept], (rows.aim - known)[kept], rows.thin[kept])
+    return Rows(
+        A[kept],
+        (rows.b - known)[kept],
+        (rows.aim - known)[kept],
+        rows.thin[kept],
+        (rows.certain - known)[kept],
+    )

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from ssba.errors import ArgumentError
+from ssba.problem.door import Door, Mask
 from ssba.problem.model_answers import Array, Ask, Model, Output
 
 
@@ -21,6 +22,9 @@ class Oracle:
         The adapted model of the user.
     decode
         From encoded rows to rows in the user's own form.
+    door
+        The check that every row passes before it is decoded. A cell may be missing only where the
+        question says so.
     batch_rows
         The most rows that one model call gets.
     rows_asked, calls
@@ -28,15 +32,18 @@ class Oracle:
 
     Examples
     --------
+    >>> from ssba.problem.features import Feature
     >>> from ssba.problem.models import adapt
     >>> rows = np.array([[0.2], [0.9], [0.4]])
-    >>> oracle = Oracle(adapt(lambda rows: rows[:, 0] > 0.5, rows), decode=lambda rows: rows, batch_rows=2)
+    >>> model, door = adapt(lambda rows: rows[:, 0] > 0.5, rows), Door((Feature("a", "numeric"),))
+    >>> oracle = Oracle(model, lambda rows: rows, door, batch_rows=2)
     >>> oracle.labels(rows).labels.tolist(), oracle.rows_asked, oracle.calls
     ([False, True, False], 3, 2)
     """
 
     model: Model
     decode: Callable[[Array], Any]
+    door: Door
     batch_rows: int = 65536
     rows_asked: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
@@ -45,19 +52,25 @@ class Oracle:
         if self.batch_rows < 1:
             raise ArgumentError(f"batch_rows must be at least 1, got {self.batch_rows!r}")
 
-    def labels(self, encoded: Array) -> Output:
-        """Hard labels only (a regressor: values): the cheapest question."""
+    def labels(self, encoded: Array, missing: Mask | None = None) -> Output:
+        """Hard labels only (a regressor: values): the cheapest question.
+
+        `missing` marks the cells that may be missing, of all rows or of each; for the others it is an error.
+        """
+        self.door.check(encoded, missing)
         return self._ask(self.model.labels, encoded, with_scores=False)
 
-    def output(self, encoded: Array) -> Output:
+    def output(self, encoded: Array, missing: Mask | None = None) -> Output:
         """Labels and scores in one call a batch, where the model's scores can be trusted.
 
         The model gets a copy, since some work in place. (Rows for `labels` are made to be asked once.)
         """
+        self.door.check(encoded, missing)
         return self._ask(self.model.output, encoded.copy(), with_scores=self.model.has_scores)
 
-    def verdict(self, encoded: Array) -> Output:
+    def verdict(self, encoded: Array, missing: Mask | None = None) -> Output:
         """The model's own labels, with scores for display: the last word on an answer."""
+        self.door.check(encoded, missing)
         return self._ask(self.model.verdict, encoded.copy(), with_scores=self.model.has_scores)
 
     def _ask(self, question: Ask, encoded: Array, *, with_scores: bool) -> Output:

@@ -1,42 +1,92 @@
-"""The center and the start of a region with linear rows: exact, by linear programming."""
+"""The center and the start of a region with linear rows: the feasible row nearest to the query."""
 
-from dataclasses import replace
+import math
+import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.problem.distance import Norm
+from ssba.problem.distance import Metric
+from ssba.problem.linear_search import Result, Work, nearest_row, no_demands
 from ssba.problem.region import Region, Rows
 
 Vector = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 # Bounds beyond this (what a dtype can hold) are none to a solver that counts in 1e-7.
 _FAR = 1e15
+# Relaxations that the nearest feasible row may take, and nodes of the solver that looks for any.
+_RELAXATIONS, _NODES = 100, 5_000
+# A solver that has not come to its last node by then is stopped, whatever the budget allows, in seconds.
+_LONGEST = 60.0
 
 
-def place(region: Region, norm: Norm = "l2") -> Region | None:
-    """Give the region its center and start, or return None where no legal row meets the linear rows.
+@dataclass(frozen=True)
+class Placed:
+    """A region with its center and start; without one, whether it is certain that no legal row lies in it."""
 
-    The start is the feasible row nearest to the query: exactly so in L1, and in L2 where numbers have no
-    steps; on a grid it is one of the nearest.
+    region: Region | None
+    is_empty: bool = False
+
+
+def place(region: Region, metric: Metric, deadline: float = math.inf) -> Placed:
+    """Give a region with linear rows its center, its start, and the distance at which it begins.
+
+    The start is the feasible row nearest to the query where that could be proved, else the nearest found.
+    That a region is empty is claimed only if multipliers prove it for every part of it.
     """
     center = _center(region)
-    if center is None:
-        return None
-    region = replace(region, center=center)
+    region = replace(region, center=region.x if center is None else center)
     if region.contains(region.x[None, :])[0]:
-        return replace(region, start=region.x)
+        return Placed(replace(region, start=region.x, begins=0.0))
     near, fine = region.pull_in(region.x[None, :])
-    exact = _nearest_on_grid(region)
+    known = near[0] if fine[0] else None
+    fills = np.isnan(region.x) & ~region.held & ~region.discrete
+    # What a filled number is does not matter to the distance: with some of them any feasible row will do.
+    best = math.inf if known is None or fills.any() else _cost(metric, region, known)
+    found = _nearest(region, metric, best, fills, deadline)
+    start = known if found.row is None else found.row
+    if start is None and math.isinf(found.bound):
+        return Placed(None, is_empty=True)
+    begins = math.sqrt(found.bound) if metric.norm == "l2" else found.bound
+    begins = 0.0 if fills.any() else begins
+    if start is None:
+        return _placed_by_solver(region, metric, begins, deadline)
+    region = region if center is not None else replace(region, center=start)
+    return Placed(replace(region, start=start, begins=begins * (1 - 1e-12)))
+
+
+def _nearest(region: Region, metric: Metric, best: float, fills: Mask, deadline: float) -> Result:
+    """Find the feasible row nearest to the query, or to it with some number in each cell that is filled."""
+    # A missing level that may be filled costs least where it stays missing.
+    held = region.held | (region.discrete & np.isnan(region.x))
+    home = np.where(fills, np.clip(0.0, region.lower, region.upper), region.x)
+    around = replace(region, held=held, x=home, keeps_x=region.keeps_x & ~fills)
+    return nearest_row(no_demands(around), around, metric, best, Work(_RELAXATIONS, deadline))
+
+
+def placed_in_box(region: Region, metric: Metric) -> Region:
+    """Give a region without linear rows its start: the nearest legal value of each column."""
+    start = region.pull_in(region.x[None, :])[0][0]
+    begins = float(metric.distance(start[None, :], region.x)[0]) * (1 - 1e-12)
+    return replace(region, start=start, center=start, begins=begins)
+
+
+def _placed_by_solver(region: Region, metric: Metric, begins: float, deadline: float) -> Placed:
+    """Look for any feasible row by mixed-integer programming, which proves nothing."""
+    near, fine = region.pull_in(region.x[None, :])
+    exact = _nearest_on_grid(region, deadline)
     starts = [row for row in (near[0] if fine[0] else None, exact) if row is not None]
     if not starts:
-        return None
-    return replace(region, start=min(starts, key=lambda row: _gap(region, row, norm)))
+        return Placed(None)
+    start = min(starts, key=lambda row: _cost(metric, region, row))
+    return Placed(replace(region, start=start, begins=begins))
 
 
-def _gap(region: Region, row: Vector, norm: Norm) -> float:
-    gaps = np.nan_to_num((row - region.x) / region.scale)
-    return float(gaps @ gaps if norm == "l2" else np.abs(gaps).sum())
+def _cost(metric: Metric, region: Region, row: Vector) -> float:
+    distance = float(metric.distance(row[None, :], region.x)[0])
+    return distance**2 if metric.norm == "l2" else distance
 
 
 def _movable(region: Region) -> NDArray[np.int64]:
@@ -65,7 +115,7 @@ def _center(region: Region) -> Vector | None:
                 [eye[high], width[high][:, None]],
             ]
         ),
-        b_ub=np.r_[rows.b[wide], -lower[low], upper[high]],
+        b_ub=np.r_[rows.aim[wide], -lower[low], upper[high]],
         A_eq=np.c_[rows.A[thin][:, free], np.zeros(thin.sum())] if thin.any() else None,
         b_eq=rows.aim[thin] if thin.any() else None,
         bounds=[(None, None)] * len(free) + [(0.0, 1.0)],
@@ -88,20 +138,21 @@ def _to_equalities(rows: Rows, center: Vector, free: NDArray[np.int64]) -> Vecto
     return np.asarray(np.linalg.lstsq(A[:, free], gap, rcond=None)[0])
 
 
-def _nearest_on_grid(region: Region) -> Vector | None:
-    """Return the legal feasible row nearest to the query in scaled L1 (a mixed-integer program)."""
+def _nearest_on_grid(region: Region, deadline: float) -> Vector | None:
+    """Return a legal feasible row near the query in scaled L1 (a mixed-integer program)."""
     rows = region.rows
     assert rows is not None
     # The solver may be off by its tolerance: first stay clear of rows of real numbers by that much.
-    tolerance = np.where((rows.aim < rows.b) & ~rows.thin, 1e-6 * (1 + np.abs(rows.b)), 0.0)
+    tolerance = np.where((rows.aim < rows.b) & ~rows.thin, 1e-6 * (1 + np.abs(rows.aim)), 0.0)
     for clear in (tolerance, 0.0):
-        row = _solved(region, rows, rows.b - clear)
+        left = deadline - time.monotonic()
+        row = _solved(region, rows, rows.aim - clear, left) if left > 0 else None
         if row is not None and region.contains(row[None, :])[0]:
             return row
     return None
 
 
-def _solved(region: Region, rows: Rows, b: Vector) -> Vector | None:
+def _solved(region: Region, rows: Rows, b: Vector, seconds: float) -> Vector | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     free = _movable(region)
@@ -109,6 +160,7 @@ def _solved(region: Region, rows: Rows, b: Vector) -> Vector | None:
     stepped = region.grid.stepped[free]
     step = np.where(stepped, region.grid.numerator[free] / region.grid.denominator[free], 1.0)
     home = np.where(np.isnan(region.x[free]), region.center[free], region.x[free])
+    home = np.where(np.isnan(home), np.clip(0.0, region.lower[free], region.upper[free]), home)
     gap = LinearConstraint(
         np.block([[np.diag(step), -np.eye(n)], [-np.diag(step), -np.eye(n)]]), ub=np.r_[home, -home]
     )
@@ -123,6 +175,7 @@ def _solved(region: Region, rows: Rows, b: Vector) -> Vector | None:
         integrality=np.r_[stepped.astype(int), np.zeros(n)],
         bounds=Bounds(np.r_[lower, np.zeros(n)], np.r_[upper, np.full(n, np.inf)]),
         constraints=[gap, lines],
+        options={"node_limit": _NODES, "time_limit": min(seconds, _LONGEST)},
     )
     if solved.x is None:
         return None

@@ -23,13 +23,16 @@ class Rows:
 
     Projections go for ``A z <= aim``: a few rounding errors inside `b` for sums of real numbers, so that
     the exact check of the finished row, which may add in another order, agrees; the middle of
-    the two sides of an equality, which are marked `thin`.
+    the two sides of an equality, which are marked `thin`. Sums of whole numbers and steps come in grains:
+    there `aim` is the last sum allowed, and `b` half a grain beyond, where no rounding error gets.
+    ``A z <= certain`` holds for every row that meets the constraint, whatever was rounded.
     """
 
     A: Array
     b: Array
     aim: Array
     thin: Array
+    certain: Array
 
     def violation(self, Z: Array) -> Array:
         """Return by how much each row of `Z` breaks each linear row; zero or less: not at all.
@@ -50,7 +53,8 @@ class Region:
     Cells where `held` is true are the query's own. Elsewhere `lower` and `upper` are legal values,
     `allowed` marks the permitted codes of discrete columns, `fallback` is one of them, and
     `keeps_x` tells that the query's own cell is feasible even if it is not on the column's grid.
-    `center` meets the linear rows with room to spare where that is possible.
+    `center` meets the linear rows with room to spare where that is possible. No row of the region is nearer
+    to the query than `begins`, which is certain; `start` is as near as that where it could be proved.
     """
 
     x: Array
@@ -66,6 +70,7 @@ class Region:
     scale: Array
     center: Array
     start: Array
+    begins: float = 0.0
 
     def pull_in(self, Z: Array) -> tuple[Array, Array]:
         """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
@@ -98,6 +103,7 @@ class Region:
             b=xp.concat([self.rows.b, offset]),
             aim=xp.concat([self.rows.aim, offset]),
             thin=xp.concat([self.rows.thin, xp.zeros_like(offset) > 0]),
+            certain=xp.concat([self.rows.certain, offset]),
         )
         home = xp.where(self.discrete | xp.isnan(self.x), z, self.x)
         return self._nearest(home[None, :], beyond)[0, :]

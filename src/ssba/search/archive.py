@@ -4,6 +4,7 @@ Moves only decide what to ask. Recording is done in one place, so that whatever 
 a candidate, a search can be stopped at any row, and a larger budget can only add candidates.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -104,16 +105,24 @@ class Archive:
 
 
 def recorded(
-    search: Asking[Answer], archive: Archive, rows: float, is_over: Callable[[], bool]
+    search: Asking[Answer],
+    archive: Archive,
+    rows: float,
+    is_over: Callable[[], bool],
+    left: Callable[[], float] = lambda: math.inf,
 ) -> Asking[Answer | None]:
-    """Run a search within a number of model rows and record all it asks; on a grid no row is asked twice."""
+    """Run a search until its archive has asked so many rows, and record all it asks.
+
+    `left` tells, whenever something is to be asked, how many rows may still be asked at all. What is asked
+    never depends on it, but for where it ends. On a grid no row is asked twice.
+    """
     try:
         Z = next(search)
         while not is_over():
-            left = int(min(rows - archive.rows_asked, Z.shape[0]))
-            if left < Z.shape[0]:
+            fitting = _how_many_fit(Z, archive, min(rows - archive.rows_asked, left()))
+            if fitting < Z.shape[0]:
                 # The last rows that the budget allows may still hold the best answer.
-                last = Z[: max(left, 0), :]
+                last = Z[:fitting, :]
                 archive.record(last, (yield from _asked_once(last, archive)))
                 break
             reply = yield from _asked_once(Z, archive)
@@ -126,6 +135,21 @@ def recorded(
         return answer
     finally:
         search.close()
+
+
+def _how_many_fit(Z: Array, archive: Archive, left: float) -> int:
+    """Return how many of the rows, from the first on, can be asked with so many left."""
+    if Z.shape[0] <= left:
+        return int(Z.shape[0])
+    if archive.region.grid.trivial:
+        return max(0, int(left))
+    fresh: set[bytes] = set()
+    for number, key in enumerate(row_keys(Z)):
+        if key not in archive.memory:
+            fresh.add(key)
+        if len(fresh) > left:
+            return number
+    return int(Z.shape[0])
 
 
 def _asked_once(Z: Array, archive: Archive) -> Asking[Reply]:

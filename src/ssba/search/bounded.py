@@ -9,6 +9,7 @@ from ssba.problem.region import Region
 from ssba.run.arrays import Array, namespace
 from ssba.search.archive import Archive, recorded
 from ssba.search.refine import Effort, last_resort, nearest_search
+from ssba.search.starts import Pool
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,11 @@ def nearest_to_box(region: Region, metric: Metric, boundary: Array, most: int = 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a bounded move needs beside its region: rows without constraints, starts, and a budget."""
+    """What a bounded move needs beside its region: regions without constraints, and rows to begin with."""
 
     unconstrained: Callable[[Array], Region]
-    pool: Array
+    pool: Pool
     seed: int
-    rows: float
-    is_over: Callable[[], bool]
 
 
 # Alternating projections between region and boundary settle quickly; each round searches once.
@@ -81,7 +80,7 @@ def bounded_search(archive: Archive, known: Approach, around: Surroundings) -> A
 def _nearer(archive: Archive, best: Approach, around: Surroundings) -> Asking[Approach]:
     """Find the boundary point nearest to the row, the feasible row nearest to that point, and so on."""
     for _ in range(_ROUNDS):
-        if archive.has_found or not best.rows.shape[0] or archive.rows_asked >= around.rows:
+        if archive.has_found or not best.rows.shape[0]:
             break
         point = yield from _boundary_near(archive, best, around)
         if point is None:
@@ -99,7 +98,7 @@ def _nearer(archive: Archive, best: Approach, around: Surroundings) -> Asking[Ap
 def _boundary_near(archive: Archive, best: Approach, around: Surroundings) -> Asking[Array | None]:
     """Return the boundary point nearest to the best row, whatever the constraints, as an array of one row."""
     free = Archive(around.unconstrained(best.rows[0, :]), archive.metric)
-    pool = namespace(around.pool).concat([best.points[:1, :], around.pool])
-    rows = min(_ROWS_A_ROUND, around.rows - archive.rows_asked)
-    yield from recorded(nearest_search(free, pool, around.seed, Effort()), free, rows, around.is_over)
+    search = nearest_search(free, around.pool.with_guesses(best.points[:1, :]), around.seed, Effort())
+    # Whoever runs this search watches budget and time; each round has rows of its own, whatever is left.
+    yield from recorded(search, free, _ROWS_A_ROUND, lambda: False)
     return free.nearest(1) if free.has_found else None

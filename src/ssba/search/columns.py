@@ -14,6 +14,8 @@ from ssba.search.starts import levels_of, with_column
 
 # Where a column's limit is looked for between its ends, again and again between the answers.
 _BETWEEN = np.array([0.25, 0.5, 0.75])
+# Where steps in two columns are tried, so many single steps are paired with all others.
+_PAIRED = 24
 # So many changes are tried at once.
 _AT_ONCE = (1, 2, 3, 5, 8, 13, 21, 34, 55)
 
@@ -115,8 +117,40 @@ def _sizes(count: int) -> list[int]:
     return [*(size for size in _AT_ONCE if size < count), count] if count else []
 
 
-def neighbours(region: Region, z: Array) -> Array:
-    """Return the rows one step of the grid, or one level, away from `z`."""
+def neighbours(region: Region, z: Array, *, pairs: bool = False) -> Array:
+    """Return the rows one step of the grid, or one level, away from `z`; with `pairs` in two columns, too."""
+    singles = _single_steps(region, z)
+    if not singles.shape[0]:
+        return singles
+    rows = [singles]
+    if pairs:
+        for one in singles[:_PAIRED, :]:
+            rows.append(namespace(z).where(one != z, one, singles))
+    pulled, fine = region.pull_in(namespace(z).concat(rows))
+    pulled = pulled[fine]
+    return choose(pulled, different(pulled))
+
+
+def nearer_than_start(archive: Archive) -> Asking[None]:
+    """Look for a row nearer than a start that reaches, unless it is certain that none is.
+
+    Only where steps and relations meet is the start perhaps not the nearest row of its region. Its neighbours
+    that are nearer to the query are asked about, and theirs where one of them reaches.
+    """
+    region, metric = archive.region, archive.metric
+    at = region.start
+    while (now := float(metric.distance(at[None, :], region.x)[0])) > region.begins * (1 + 1e-9):
+        rows = neighbours(region, at, pairs=True)
+        rows = rows[metric.distance(rows, region.x) < now]
+        if not rows.shape[0]:
+            return
+        reply = yield rows
+        if not marked(reply.reached):
+            return
+        at = nearest_of(archive, rows[reply.reached], 1)[0, :]
+
+
+def _single_steps(region: Region, z: Array) -> Array:
     step = region.grid.numerator / region.grid.denominator
     rows = []
     for j in marked(region.free & (region.grid.stepped | region.discrete)):
@@ -125,10 +159,7 @@ def neighbours(region: Region, z: Array) -> Array:
         else:
             values = [float(z[j] - step[j]), float(z[j] + step[j])]
         rows.append(with_column(z, j, values))
-    if not rows:
-        return z[None, :][:0, :]
-    pulled, fine = region.pull_in(namespace(z).concat(rows))
-    return pulled[fine]
+    return namespace(z).concat(rows) if rows else z[None, :][:0, :]
 
 
 def other_levels(archive: Archive, most: int) -> Array:

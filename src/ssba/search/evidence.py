@@ -11,6 +11,7 @@ If none of n independent draws reaches the target, then at 95% confidence less t
 3. Equalities between columns cannot be met by chance: rows are drawn beside them and pulled onto them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -227,9 +228,10 @@ class _Ball:
         grid, share = self.region.grid, rng.random(len(low))
         if not bool(grid.stepped[j]):
             return np.where(low < high, low + share * (high - low), now)
-        steps = float(grid.denominator[j]) / float(grid.numerator[j])
-        first = np.ceil(low * steps - 1e-9)
-        count = np.maximum(np.floor(high * steps + 1e-9) - first + 1, 0)
+        # Rounding errors must not cost a value that is the end itself.
+        slack = 1e-9 * float(grid.numerator[j]) / float(grid.denominator[j])
+        first, last = self._steps(grid.ceil, j, low - slack), self._steps(grid.floor, j, high + slack)
+        count = np.maximum(last - first + 1, 0)
         number = first + np.floor(share * count)
         drawn = number * float(grid.numerator[j]) / float(grid.denominator[j]) + 0.0
         drawn = np.where(count >= 1, drawn, now)
@@ -237,6 +239,14 @@ class _Ball:
             own = (rng.random(len(low)) * (count + 1) < 1) & (low <= self.x[j]) & (self.x[j] <= high)
             drawn = np.where(own, self.x[j], drawn)
         return drawn
+
+    def _steps(self, rounded: Callable[[Array], Array], j: int, ends: Vector) -> Vector:
+        """Return how many steps from zero the legal values next to some ends of a column lie."""
+        grid = self.region.grid
+        rows = np.zeros((len(ends), len(self.x)))
+        rows[:, j] = ends
+        values = to_numpy(rounded(like(rows, self.region.x)))[:, j]
+        return np.asarray(np.round(values * float(grid.denominator[j]) / float(grid.numerator[j])))
 
     def _own_is_extra(self, j: int) -> bool:
         """Tell whether the query's own value is legal though it lies off the grid."""

@@ -124,7 +124,10 @@ def _steps_within(region: Region, j: int, radius: float, most: int) -> Vector | 
     if not last - first <= most:
         return None
     counts = np.arange(np.floor(first), np.ceil(last) + 1)
-    values = counts * numerator / denominator + 0.0
+    # Bounds are values that the column can hold, so that only such values compare with them.
+    rows = np.tile(np.nan_to_num(to_numpy(region.x)), (len(counts), 1))
+    rows[:, j] = counts * numerator / denominator + 0.0
+    values = to_numpy(region.grid.storable(like(rows, region.x)))[:, j]
     lower, upper = float(region.lower[j]), float(region.upper[j])
     return np.asarray(values[(lower <= values) & (values <= upper)])
 

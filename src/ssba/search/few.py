@@ -1,7 +1,7 @@
 """Which few columns to change: how useful each is, which sets of them to try, and rows that try them."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,11 @@ Mask = NDArray[np.bool_]
 # Of this many of the most useful columns all sets of a size are tried: 12 pairs' worth, 7 triples', ...
 _TOP = {1: 40, 2: 12, 3: 8, 4: 7}
 _TOP_OF_MORE = 3
-_MOST_SETS = 100
+MOST_SETS = 100
 # How far a set's own part of a known answer is stretched to make up for the columns left out.
 _STRETCHES = (1.0, 1.4, 2.0, 3.5, 8.0)
 # What a distance is at least where it divides: its square is still above zero.
-_NEXT_TO_NOTHING = 1e-150
+NEXT_TO_NOTHING = 1e-150
 
 
 def changed_cells(rows: Matrix, x: Vector) -> Mask:
@@ -30,8 +30,18 @@ def changed_cells(rows: Matrix, x: Vector) -> Mask:
 
 
 def forced_columns(region: Region) -> list[int]:
-    """Return the columns in which the feasible row nearest to the query differs from it."""
-    return [int(j) for j in np.flatnonzero(changed_cells(region.start[None, :], region.x)[0])]
+    """Return the columns that differ from the query in every row of the region: their own cell is not legal.
+
+    Linear rows may force others to change, and leave a choice which.
+    """
+    return [int(j) for j in np.flatnonzero(~region.keeps_x & ~region.held)]
+
+
+def all_sets(columns: Sequence[int], forced: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    """Yield all sets of `size` columns that hold the forced ones, the first columns first."""
+    free = [j for j in columns if j not in forced]
+    for one in itertools.combinations(free, max(0, min(size - len(forced), len(free)))):
+        yield (*forced, *one)
 
 
 def single_probes(region: Region, reach: float) -> Matrix:
@@ -74,7 +84,7 @@ def usefulness(parts: Matrix, alone: Vector, gains: Vector) -> Vector:
     if not len(parts) and not np.isfinite(alone).any():
         return _of_best(np.maximum(gains, 0.0))
     shares = _of_best((parts**2).mean(axis=0)) if len(parts) else np.zeros(len(alone))
-    return np.maximum(shares, _of_best(1 / np.maximum(alone, _NEXT_TO_NOTHING) ** 2))
+    return np.maximum(shares, _of_best(1 / np.maximum(alone, NEXT_TO_NOTHING) ** 2))
 
 
 def _of_best(values: Vector) -> Vector:
@@ -94,13 +104,13 @@ def sets_to_try(order: Sequence[int], forced: Sequence[int], size: int) -> list[
     for count in range(1, room + 1):
         among = free[: _TOP.get(count, count + _TOP_OF_MORE)]
         found += [(*forced, *one) for one in itertools.combinations(among, count)]
-    return found[:_MOST_SETS] if room < 2 else _spread(found, room)
+    return found[:MOST_SETS] if room < 2 else _spread(found, room)
 
 
 def _spread(found: list[tuple[int, ...]], room: int) -> list[tuple[int, ...]]:
     """Keep the first of every size where there are too many."""
     by_size = [list(group) for _, group in itertools.groupby(found, key=len)]
-    share = max(1, _MOST_SETS // (room + 1))
+    share = max(1, MOST_SETS // (room + 1))
     return [one for group in by_size for one in group[: 2 * share]]
 
 
@@ -144,7 +154,7 @@ def set_probes(region: Region, known: Vector, singles: Singles) -> Matrix:
     """
     row = np.where(region.free, known, region.start)
     if np.isfinite(singles.alone[region.free]).all() and not region.discrete[region.free].any():
-        weight = np.where(region.free, 1 / np.maximum(singles.alone, _NEXT_TO_NOTHING), 0.0)
+        weight = np.where(region.free, 1 / np.maximum(singles.alone, NEXT_TO_NOTHING), 0.0)
         move = np.sign(singles.values - region.start) * weight / max(float(weight @ weight), 1e-300)
         row = np.where(region.free, region.start + move * region.scale, region.start)
     way = np.where(region.discrete | np.isnan(row - region.start), 0.0, row - region.start)

@@ -23,7 +23,33 @@ def movable(region: Region, z: Array) -> list[int]:
     return marked(region.free & ~region.discrete & ~xp.isnan(region.start + z))
 
 
+# Gaps between rows below this are none: what they divide would leave the range of numbers.
+_NO_GAP = 1e-280
+
+
+def toward(slope: Array) -> tuple[Array, float]:
+    """Return the direction of a slope, of about length 1 so that its squares are numbers, and its length."""
+    xp = namespace(slope)
+    size = float(xp.max(xp.abs(slope)))
+    if size == 0:
+        return slope, 0.0
+    even = slope / size
+    length = float(xp.sqrt(xp.sum(even * even)))
+    return even / length, size * length
+
+
+def _slope(rise: Array, gaps: Array) -> Array:
+    xp = namespace(rise)
+    fine = xp.abs(gaps) > _NO_GAP
+    return xp.where(fine, rise / xp.where(fine, gaps, xp.ones_like(gaps)), xp.zeros_like(gaps))
+
+
 def score_normal(region: Region, z: Array, columns: list[int], width: float) -> Asking[Array]:
+    """Return the direction in which the margin rises most at `z`, in scaled units; zeros where it is flat."""
+    return toward((yield from score_slope(region, z, columns, width)))[0]
+
+
+def score_slope(region: Region, z: Array, columns: list[int], width: float) -> Asking[Array]:
     """Return the gradient of the margin at `z` by differences, in scaled units; zeros where it is flat."""
     xp = namespace(z)
     grid, units = region.grid, unit_rows(columns, z)
@@ -37,8 +63,7 @@ def score_normal(region: Region, z: Array, columns: list[int], width: float) -> 
     moves = xp.where(units > 0, (asked[1:, :] - asked[:1, :]) / region.scale, xp.zeros_like(units))
     gaps = xp.sum(moves, axis=1)
     rise = reply.margin[1:] - reply.margin[0]
-    slope = xp.where(gaps != 0, rise / xp.where(gaps != 0, gaps, xp.ones_like(gaps)), xp.zeros_like(gaps))
-    return slope @ units
+    return _slope(rise, gaps) @ units
 
 
 def broad_score_normal(region: Region, z: Array, columns: list[int], width: float) -> Asking[Array]:
@@ -56,7 +81,7 @@ def broad_score_normal(region: Region, z: Array, columns: list[int], width: floa
         xp.where(units > 0, (asked[:count, :] - asked[count:, :]) / region.scale, 0 * units), axis=1
     )
     rise = reply.margin[:count] - reply.margin[count:]
-    return xp.where(gaps > 0, rise / xp.where(gaps > 0, gaps, xp.ones_like(gaps)), 0 * gaps) @ units
+    return toward(_slope(rise, gaps) @ units)[0]
 
 
 @dataclass(frozen=True)
@@ -87,8 +112,10 @@ def label_normal(
     units = unit_rows(columns, z)
     free = xp.sum(units, axis=0) > 0
     ray = choose((z - region.start) / region.scale, columns)
-    radius = xp.sqrt(xp.sum(ray * ray))
-    v = ray / radius
+    v, length = toward(ray)
+    if length < _NO_GAP:
+        return xp.zeros_like(z)
+    radius = like(np.array(length), z)
     basis = _tangents(v)
     directions = v + look.width * basis
     directions = directions / xp.sqrt(xp.sum(directions * directions, axis=1, keepdims=True))
@@ -145,11 +172,14 @@ def foot(region: Region, z: Array, normal: Array, columns: list[int], norm: str)
     return xp.where(moves, home + nearest * region.scale, z)
 
 
-def plane_foot(region: Region, normal: Array, norm: str) -> Array:
-    """Return the row nearest to the query on the plane ``normal @ u == 1``: u is from the start, scaled."""
+def plane_foot(region: Region, normal: Array, offset: float, norm: str) -> Array:
+    """Return the row nearest to the query on the plane ``normal @ u == offset``: u is from the start, scaled.
+
+    The normal has length 1.
+    """
     xp = namespace(normal)
     home = xp.where(xp.isnan(region.start), xp.zeros_like(normal), region.start)
-    z = home + region.scale * normal / xp.sum(normal * normal)
+    z = home + region.scale * normal * offset
     columns = movable(region, region.start)
     return foot(region, xp.where(region.discrete, region.start, z), normal, columns, norm)
 

@@ -62,11 +62,21 @@ class Rays:
         """Return the share of each ray that lies at a distance from the query; at most a little beyond 1."""
         long = np.where(self.a > 0, self.a, 1.0)
         if self.norm == "l2":
-            root = np.sqrt(np.maximum(self.b**2 - self.a * (self.c - distance**2), 0.0))
-            found = (root - self.b) / long
+            unit = _unit(long)
+            along, long = self.b / unit, long / unit
+            root = np.sqrt(np.maximum(along**2 - long / unit * (self.c - distance**2), 0.0))
+            found = (root - along) / long
         else:
             found = (distance - self.c) / long
         return np.where(self.a > 0, np.clip(found, 0.0, None), 1.0)
+
+
+def _unit(square: float | Vector) -> Vector:
+    """Return a power of two near the root of numbers: divided by it, fourth powers of lengths are squares.
+
+    Dividing by a power of two rounds nothing.
+    """
+    return np.asarray(np.ldexp(1.0, np.frexp(square)[1] // 2))
 
 
 @dataclass(frozen=True)
@@ -96,8 +106,10 @@ class _Ray:
     def shares(self, distances: Vector) -> Vector:
         """Return the shares at these distances from the query, which must grow along the ray."""
         if self.norm == "l2":
-            root = np.sqrt(np.maximum(self.b**2 - self.a * (self.c - distances**2), 0.0))
-            return np.asarray((root - self.b) / self.a)
+            unit = float(_unit(self.a))
+            along, long = self.b / unit, self.a / unit
+            root = np.sqrt(np.maximum(along**2 - long / unit * (self.c - distances**2), 0.0))
+            return np.asarray((root - along) / long)
         return np.asarray((distances - self.c) / self.a)
 
 
@@ -162,7 +174,8 @@ class _Field:
         """Return where a straight line between the margins at the two ends crosses zero."""
         low, high = self.low[who], self.high[who]
         gap = self.margin_high[who] - self.margin_low[who]
-        share = np.where(gap > 0, -self.margin_low[who] / np.where(gap > 0, gap, 1.0), 0.5)
+        fine = (gap > 0) & (gap < np.inf)
+        share = np.where(fine, -self.margin_low[who] / np.where(fine, gap, 1.0), 0.5)
         return low + np.clip(share, 0.08, 0.92) * (high - low)
 
 

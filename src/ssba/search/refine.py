@@ -13,7 +13,7 @@ from ssba.search.descend import QUICK_LOOK, ROUGHLY, TIGHT, Descent, Pace, desce
 from ssba.search.normals import movable, unit_rows
 from ssba.search.rays import FEW_COLUMNS, race, rays_to
 from ssba.search.rough import STARTS, rough_search
-from ssba.search.starts import Ends, find_ends, slope_ends
+from ssba.search.starts import Ends, Pool, find_ends, slope_ends
 from ssba.search.stored import RUNNERS, Stored, stored_ends
 from ssba.search.swaps import swap_search
 from ssba.search.together import together
@@ -64,16 +64,18 @@ ONE_WAY = Effort(starts=1, gain=3e-3, runners=RUNNERS)
 
 
 def nearest_search(
-    archive: Archive, pool: Array, seed: int, effort: Effort, stored: Stored | None = None
+    archive: Archive, pool: Pool, seed: int, effort: Effort, stored: Stored | None = None
 ) -> Asking[None]:
     """Search for the nearest feasible row that reaches the target; all finds go to the archive.
 
     It begins where `stored` boundary points say that the boundary is near, else where the slope of the score
     at the query leads, else at rows of the `pool`.
     """
+    region = archive.region
     rng = np.random.default_rng(seed)
-    reply = yield archive.region.start[None, :]
-    if archive.has_found:
+    reply = yield region.start[None, :]
+    if marked(reply.reached & region.contains(region.start[None, :])):
+        yield from columns.nearer_than_start(archive)
         return
     margin = None if reply.margin is None else float(reply.margin[0])
     ends = None

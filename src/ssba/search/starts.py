@@ -11,7 +11,7 @@ from ssba.problem.region import Region
 from ssba.problem.targets import Reply
 from ssba.run.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
 from ssba.search.archive import Archive
-from ssba.search.normals import NEAR, movable, plane_foot, score_normal
+from ssba.search.normals import NEAR, movable, plane_foot, score_slope, toward
 from ssba.search.rays import rays_to
 from ssba.search.repeats import different, row_keys
 
@@ -24,6 +24,30 @@ _CLIMB_ROUNDS = 30
 # How far to go where the slope leads: beyond what is expected, and at which parts of that.
 _BEYOND, _PARTS = 1.15, np.array([0.35, 1.0])
 _FAR = 1e6
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Rows to begin with: some that the model was asked about and that reach the target, and mere guesses.
+
+    Only the former count as found where they are feasible as they are. Whatever was pulled into a region,
+    filled or stretched is a guess.
+    """
+
+    reaching: Array
+    guesses: Array = None
+
+    @property
+    def rows(self) -> Array:
+        """All rows, the guesses first."""
+        if self.guesses is None:
+            return self.reaching
+        return namespace(self.reaching).concat([self.guesses, self.reaching])
+
+    def with_guesses(self, rows: Array) -> "Pool":
+        """Return the pool with more guesses, in front of the others."""
+        others = [] if self.guesses is None else [self.guesses]
+        return Pool(self.reaching, namespace(rows).concat([rows, *others]))
 
 
 @dataclass(frozen=True)
@@ -40,24 +64,26 @@ class Ends:
     others: Array = None
 
 
-def slope_ends(archive: Archive, pool: Array, start_margin: float) -> Asking[Ends | None]:
+def slope_ends(archive: Archive, pool: Pool, start_margin: float) -> Asking[Ends | None]:
     """Return a row that reaches the target in the direction in which the score rises most at the start.
 
     None where it does not rise there, as that of trees does not, or where nothing that way reaches.
     """
     region, metric = archive.region, archive.metric
-    xp = namespace(pool)
     near, known = _nearest(region, metric, pool)
     columns = movable(region, region.start)
     if len(columns) < 2 or not marked(known):
         return None
     near = near[known]
     within = float(metric.distance(near[:1, :], region.x)[0])
-    normal = yield from score_normal(region, region.start, columns, NEAR * within)
-    if 2 * len(marked(normal != 0)) < len(columns):
+    slope = yield from score_slope(region, region.start, columns, NEAR * within)
+    if 2 * len(marked(slope != 0)) < len(columns):
         return None
-    # Where the score would be high enough if it rose on like this; most rise faster farther on.
-    rays = rays_to(region, metric, plane_foot(region, normal / -start_margin, metric.norm)[None, :])
+    normal, steepest = toward(slope)
+    # Where the score would be high enough if it rose on like this; most rise faster farther on. A score that
+    # is all but high enough still has to rise over as far as its slope was looked at.
+    rise = min(max(-start_margin / steepest, NEAR * within), _FAR * within)
+    rays = rays_to(region, metric, plane_foot(region, normal, rise, metric.norm)[None, :])
     farthest = min(_BEYOND * float(rays.distances(np.ones(1))[0]), _BEYOND * within)
     shares = rays.shares(_PARTS[:, None] * farthest)[:, 0]
     rows, fine = region.pull_in(rays.at(np.zeros(len(shares), dtype=np.int64), shares))
@@ -65,11 +91,12 @@ def slope_ends(archive: Archive, pool: Array, start_margin: float) -> Asking[End
     hits = marked(reply.reached)[:1]
     if not hits or reply.margin is None:
         return None
-    return Ends(choose(rows[fine], hits), xp.take(reply.margin, like(np.array(hits), pool)), others=near)
+    margin = choose(reply.margin[:, None], hits)[:, 0]
+    return Ends(choose(rows[fine], hits), margin, others=near)
 
 
 def find_ends(
-    archive: Archive, pool: Array, rng: np.random.Generator, has_scores: bool
+    archive: Archive, pool: Pool, rng: np.random.Generator, has_scores: bool
 ) -> Asking[Ends | None]:
     """Ask about ever more distant kinds of rows until some reach the target."""
     region = archive.region
@@ -79,7 +106,7 @@ def find_ends(
         if archive.has_found:
             return ends
     found: list[Ends] = []
-    for rows in _waves(region, archive.metric, near, pool, rng):
+    for rows in _waves(region, archive.metric, near, pool.rows, rng):
         if rows.shape[0]:
             reply = yield rows
             hits = reply.reached & region.contains(rows)
@@ -111,17 +138,21 @@ def _known_ends(archive: Archive, rows: Array, has_scores: bool) -> Asking[Ends]
     return Ends(rows, None)
 
 
-def _nearest(region: Region, metric: Metric, pool: Array) -> tuple[Array, Array]:
-    """Return the pool's nearest rows, pulled into the region, and which of them are there as they were."""
-    xp = namespace(pool)
+def _nearest(region: Region, metric: Metric, pool: Pool) -> tuple[Array, Array]:
+    """Return the pool's nearest rows, pulled into the region, and which of them are known to reach.
+
+    These are rows that the model was asked about and that are feasible as they are.
+    """
+    rows = pool.rows
+    xp = namespace(rows)
     low = xp.where(region.held, region.x, region.lower)
     high = xp.where(region.held, region.x, region.upper)
-    far = metric.distance(xp.clip(pool, low, high), region.x)
-    pool = xp.take(pool, xp.argsort(far, stable=True)[: 2 * _NEAREST], axis=0)
-    near = _pulled_in(region, pool)
+    far = metric.distance(xp.clip(rows, low, high), region.x)
+    rows = xp.take(rows, xp.argsort(far, stable=True)[: 2 * _NEAREST], axis=0)
+    near = _pulled_in(region, rows)
     near = xp.take(near, xp.argsort(metric.distance(near, region.x), stable=True)[:_NEAREST], axis=0)
-    own = set(row_keys(pool))
-    known = [key in own for key in row_keys(near)]
+    asked = set(row_keys(pool.reaching))
+    known = [key in asked for key in row_keys(near)]
     return near, like(np.array(known, dtype=bool), near)
 
 

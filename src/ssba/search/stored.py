@@ -15,7 +15,7 @@ from ssba.problem.region import Region
 from ssba.problem.targets import Reply
 from ssba.run.arrays import Array, choose, like, namespace, to_numpy
 from ssba.search.archive import Archive
-from ssba.search.normals import movable, plane_foot
+from ssba.search.normals import movable, plane_foot, toward
 from ssba.search.rays import rays_to
 from ssba.search.starts import Ends
 
@@ -52,7 +52,10 @@ def stored_ends(archive: Archive, stored: Stored, has_scores: bool) -> Asking[En
     normal = plane_through(region, stored.rows)
     if normal is None:
         return None
-    rays = rays_to(region, metric, plane_foot(region, normal, metric.norm)[None, :])
+    # The plane is ``normal @ u == 1``.
+    direction, length = toward(normal)
+    foot = plane_foot(region, direction, 1 / length, metric.norm)
+    rays = rays_to(region, metric, foot[None, :])
     rows, fine = region.pull_in(rays.at(np.zeros(len(_BEYOND), dtype=np.int64), _BEYOND))
     points = stored.rows[stored.reaching][:_ENDS, :]
     xp = namespace(rows)

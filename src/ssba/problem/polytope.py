@@ -1,8 +1,10 @@
 """The point of a polytope nearest to the origin, with a bound that duality proves.
 
-The polytope is ``G u >= h`` and ``low <= u <= high``. Whatever a solver returns, the bound is computed
-here from its multipliers alone: for any multipliers ``y >= 0`` no feasible u has a smaller cost than the
-least of ``cost(u) - y . (G u - h)`` over the box, which is a sum of one term per coordinate.
+The polytope is ``G u >= h`` and ``low <= u <= high``. Whatever a solver returns, what is claimed is computed
+here from its multipliers alone. For any multipliers ``y >= 0`` no feasible u has a smaller cost than the
+least of ``cost(u) - y . (G u - h)`` over the box, which is a sum of one term per coordinate; and where
+``y . h`` exceeds the most that ``y . G u`` comes to in the box, there is no feasible u at all (Farkas).
+Rounding errors of these sums are taken off.
 """
 
 from dataclasses import dataclass
@@ -16,6 +18,8 @@ Matrix = NDArray[np.float64]
 
 # Below this share of the right side a residual is the solver's rounding.
 _TINY = 1e-11
+# What sums of a few hundred terms may be off by, as a share of the sum of their sizes.
+_ROUNDING = 1e-13
 
 
 @final
@@ -23,7 +27,7 @@ _TINY = 1e-11
 class Nearest:
     """A point, and multipliers of ``G u >= h`` that bound its cost.
 
-    Without a point the polytope is `empty`, or the solver gave up.
+    Without a point the polytope is `empty`, which multipliers prove, or the solver gave up.
     """
 
     point: Vector | None
@@ -64,7 +68,7 @@ def nearest_l1(G: Matrix, h: Vector, low: Vector, high: Vector) -> Nearest:
         return Nearest(home, np.zeros(len(h)))
     n = len(low)
     if n == 0:
-        return Nearest(None, np.zeros(len(h)), empty=True)
+        return _without_point(G, h, low, high)
     up = np.stack([np.maximum(low, 0), np.maximum(high, 0)], axis=1)
     down = np.stack([np.maximum(-high, 0), np.maximum(-low, 0)], axis=1)
     solved = linprog(
@@ -74,16 +78,18 @@ def nearest_l1(G: Matrix, h: Vector, low: Vector, high: Vector) -> Nearest:
         bounds=[(low, high) for low, high in np.concatenate([up, down]).tolist()],
     )
     if solved.x is None:
-        return Nearest(None, np.zeros(len(h)), empty=solved.status == 2)
+        return _without_point(G, h, low, high)
     point = np.clip(solved.x[:n] - solved.x[n:], low, high)
     return Nearest(point, np.maximum(0.0, -np.asarray(solved.ineqlin.marginals)))
 
 
 def bound_l2(nearest: Nearest, G: Matrix, h: Vector, low: Vector, high: Vector) -> float:
     """Return a sum of squares that no point of the polytope is below."""
-    pull = nearest.multipliers @ G
+    y = nearest.multipliers
+    pull = y @ G
     u = np.clip(pull / 2, low, high)
-    return max(0.0, float((u * u - pull * u).sum() + nearest.multipliers @ h))
+    least = float((u * u - pull * u).sum() + y @ h)
+    return max(0.0, least - _error(y, G, h, u) - _ROUNDING * float(u @ u))
 
 
 def bound_l1(nearest: Nearest, G: Matrix, h: Vector, low: Vector, high: Vector) -> float:
@@ -94,8 +100,57 @@ def bound_l1(nearest: Nearest, G: Matrix, h: Vector, low: Vector, high: Vector) 
     # Where a coordinate has no end its pull must not exceed 1, or the least would be minus infinity.
     pull, y = pull / endless, y / endless
     candidates = np.stack([np.clip(0.0, low, high), _finite(low), _finite(high)])
-    least = (np.abs(candidates) - pull * candidates).min(axis=0).sum()
-    return max(0.0, float(least + y @ h))
+    values = np.abs(candidates) - pull * candidates
+    u = np.take_along_axis(candidates, values.argmin(axis=0)[None, :], axis=0)[0]
+    least = float(values.min(axis=0).sum() + y @ h)
+    return max(0.0, least - _error(y, G, h, u) - _ROUNDING * float(np.abs(u).sum()))
+
+
+def is_surely_empty(multipliers: Vector, G: Matrix, h: Vector, low: Vector, high: Vector) -> bool:
+    """Tell whether multipliers prove that no point of the box meets all rows.
+
+    Examples
+    --------
+    >>> one, ends = np.array([[1.0]]), np.array([2.0])
+    >>> is_surely_empty(np.ones(1), one, np.array([3.0]), -ends, ends)
+    True
+    >>> is_surely_empty(np.ones(1), one, np.array([2.0]), -ends, ends)
+    False
+    """
+    pull = multipliers @ G
+    ends = np.where(pull > 0, high, np.where(pull < 0, low, 0.0))
+    if not np.isfinite(ends).all():
+        return False
+    short = float(multipliers @ h - pull @ ends)
+    # A pull that is zero but for rounding may be of either sign: the farther end counts.
+    far = np.maximum(np.abs(low), np.abs(high))
+    return short > 0 and short > _error(multipliers, G, h, np.where(np.isfinite(far), far, 0.0))
+
+
+def _error(multipliers: Vector, G: Matrix, h: Vector, u: Vector) -> float:
+    """Return what rounding may add to ``y . (h - G u)``."""
+    y = np.abs(multipliers)
+    return _ROUNDING * float(y @ np.abs(h) + y @ np.abs(G) @ np.abs(u))
+
+
+def _without_point(G: Matrix, h: Vector, low: Vector, high: Vector) -> Nearest:
+    """Look for the proof that there is no point: multipliers of the least sum by which rows fall short."""
+    from scipy.optimize import linprog
+
+    m, n = G.shape
+    nothing = np.zeros(m)
+    if n == 0:
+        return Nearest(None, nothing, empty=bool((h > 0).any()))
+    solved = linprog(
+        np.r_[np.zeros(n), np.ones(m)],
+        A_ub=np.hstack([-G, -np.eye(m)]),
+        b_ub=-h,
+        bounds=[*zip(low.tolist(), high.tolist(), strict=True), *([(0.0, None)] * m)],
+    )
+    if solved.x is None:
+        return Nearest(None, nothing)
+    multipliers = np.maximum(0.0, -np.asarray(solved.ineqlin.marginals))
+    return Nearest(None, nothing, empty=is_surely_empty(multipliers, G, h, low, high))
 
 
 def _finite(ends: Vector) -> Vector:
@@ -106,7 +161,8 @@ def _one_row(g: Vector, h: float, low: Vector, high: Vector) -> Nearest:
     """Closed form: the nearest point is ``clip(t g)`` for the least t that meets the row."""
     far = np.where(g > 0, high, low)[g != 0]
     if g[g != 0] @ far < h:
-        return Nearest(None, np.zeros(1), empty=True)
+        empty = is_surely_empty(np.ones(1), g[None, :], np.array([h]), low, high)
+        return Nearest(None, np.zeros(1), empty)
     with np.errstate(divide="ignore", invalid="ignore"):
         turns = np.concatenate([low / g, high / g])
     turns = np.unique(np.concatenate([[0.0], turns[np.isfinite(turns) & (turns > 0)]]))
@@ -143,7 +199,9 @@ def _by_least_squares(G: Matrix, h: Vector, low: Vector, high: Vector) -> Neares
     except RuntimeError:
         return Nearest(None, np.zeros(len(h)))
     if residual <= _TINY:
-        return Nearest(None, np.zeros(len(h)), empty=True)
+        if is_surely_empty(y[: len(h)] / size[: len(h)], G, h, low, high):
+            return Nearest(None, np.zeros(len(h)), empty=True)
+        return _without_point(G, h, low, high)
     gap = 1.0 - float(E[n] @ y)
     multipliers = 2 * unit * y / gap / size
     return Nearest(np.clip(E[:n] @ y / gap * unit, low, high), multipliers[: len(h)])
