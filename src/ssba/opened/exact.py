@@ -190,6 +190,9 @@ def _nearest_linear(opened: Additive, way: Way, question: Question, best: float,
         return _solved(question, demands_of(opened, way, slack), best, work)
     first = _solved(question, demands_of(opened, way, near), best, work)
     radius = min(best, question.distance(first.row) * (1 + _PROVED))
+    if math.isinf(radius):
+        # Nothing was found near the data. What is farther out than that was not looked at closely enough.
+        return Exact(None, min(first.lower_bound, _trusted(opened, question, away)), proved=False)
     slack = _slack(opened, way, _farthest(opened, question, radius))
     if not math.isfinite(slack):
         return Exact(first.row, 0.0, proved=False)
@@ -205,6 +208,13 @@ def _farthest(opened: Additive, question: Question, radius: float) -> Vector:
     ends = [np.where(region.held, region.x, end) for end in (region.lower, region.upper)]
     ends = [np.clip(end, region.x - room, region.x + room) for end in (*ends, region.x)]
     return np.asarray(np.abs(np.stack(ends) - opened.base).max(axis=0))
+
+
+def _trusted(opened: Additive, question: Question, away: Vector) -> float:
+    """Return how near to the query rows have cells that lie more than twice as far out as those read."""
+    region, metric = question.region, question.metric
+    room = (2 * opened.reach - np.abs(region.x - opened.base)) * metric.weight / metric.scale
+    return max(0.0, float(room[away > 2 * opened.reach].min(initial=math.inf)))
 
 
 def _slack(opened: Additive, way: Way, away: Vector) -> float:

@@ -24,6 +24,8 @@ Reached = Callable[[Matrix], Mask]
 _HAIRS = (0.0, 1e-12, 1e-10, 1e-8, 3e-7, 1e-5)
 # Bounds beyond this are none.
 _FAR = 1e15
+# Rows so near to a tie that the model has to decide: no more of them are asked in one search.
+_MOST_ASKED = 32
 # Bounds this near to the best cost, as a share of it, are worth no further look.
 _SAME = 1e-9
 
@@ -94,8 +96,8 @@ def nearest_row(
     """Find the feasible row of least cost that meets all demands.
 
     Costs are distances, squared for L2. `best` is the cost of a row known already. Rows so near to a tie
-    that rounding decides are shown to `reached`, which asks the model itself; without it they are no answers,
-    and no bound goes beyond them.
+    that rounding decides are shown to `reached`, which asks the model itself, up to 32 of them; others are
+    no answers, and no bound goes beyond them.
     """
     return _Search(demands, region, metric, reached).run(best, work or Work())
 
@@ -113,6 +115,7 @@ class _Search:
 
     def __init__(self, demands: Demands, region: Region, metric: Metric, reached: Reached | None) -> None:
         self.demands, self.region, self.metric, self.reached = demands, region, metric, reached
+        self.asked: dict[bytes, bool] = {}
         self.squared = metric.norm == "l2"
         self.coded = sorted(demands.tables)
         is_coded = np.zeros(len(region.x), dtype=bool)
@@ -164,9 +167,17 @@ class _Search:
 
     def _is_decided(self, row: Vector) -> bool:
         """Tell whether it is certain that a row is, or is not, an answer."""
-        if self.reached is not None or abs(self.demands.margin(row)) >= self.demands.slack:
-            return True
-        return not self.region.contains(row[None, :])[0]
+        return self._meets(row) is not None or not self.region.contains(row[None, :])[0]
+
+    def _meets(self, row: Vector) -> bool | None:
+        """Tell whether a row meets the demands; None where only the model could tell, and it is not asked."""
+        margin = self.demands.margin(row)
+        if abs(margin) >= self.demands.slack:
+            return margin >= 0
+        key = row.tobytes()
+        if key not in self.asked and self.reached is not None and len(self.asked) < _MOST_ASKED:
+            self.asked[key] = bool(self.reached(row[None, :])[0])
+        return self.asked.get(key)
 
     def _root(self) -> _Node:
         region, at = self.region, self.numbers
@@ -251,12 +262,7 @@ class _Search:
         return distance**2 if self.squared else distance
 
     def _is_answer(self, row: Vector) -> bool:
-        if not self.region.contains(row[None, :])[0]:
-            return False
-        margin = self.demands.margin(row)
-        if abs(margin) >= self.demands.slack:
-            return margin >= 0
-        return self.reached is not None and bool(self.reached(row[None, :])[0])
+        return bool(self.region.contains(row[None, :])[0]) and self._meets(row) is True
 
     def _split(self, node: _Node, point: Vector | None) -> list[_Node]:
         """Return the parts of a node whose relaxed point is no legal row yet; none where nothing is open."""
@@ -301,7 +307,10 @@ class _Search:
     def _around(self, node: _Node, value: Vector) -> list[_Node]:
         """Split a node whose relaxed point is legal, yet no answer, at that point."""
         j = self._widest_step(node)
-        return [] if j is None else self._at(node, j, value[j])
+        # Once the model is not asked any more, smaller parts tell no more than this one.
+        if j is None or len(self.asked) >= _MOST_ASKED:
+            return []
+        return self._at(node, j, value[j])
 
     def _at(self, node: _Node, j: int, value: float) -> list[_Node]:
         """Split a column of steps at a value: what lies below, the value itself, what lies above."""
