@@ -219,6 +219,18 @@ class TestInfeasible:
         assert repr(found)
 
 
+class TestWhyNot:
+    @pytest.mark.parametrize(
+        "rule", ["a >= 9007199254740000", "a + b > 9007199254740000", "0.5 * a + b <= -3.6", "a - b >= 40"]
+    )
+    def test_ranges_without_an_end_can_be_asked_about(self, rule: str) -> None:
+        data = pd.DataFrame({name: RNG.integers(0, 6, 200) for name in "abc"})
+        explainer = ssba.Explainer(lambda table: (table.c >= 4).to_numpy(), data, target=True, scale="none")
+        found = explainer.explain({"a": 1, "b": 1, "c": 1}, [rule, "c <= 2"])
+        assert found.status == "bounded"
+        assert any("c" in one.constraints[0] for one in found.why_not().relaxations)
+
+
 class TestNumbers:
     def test_a_share_of_a_number_is_worked_out_in_its_digits(self) -> None:
         data = pd.DataFrame({"a": np.round(np.linspace(0, 1, 41), 3), "b": np.zeros(41) + np.arange(41)})

@@ -127,17 +127,27 @@ class Engine:
 
         A fixed choice of each if there are many.
         """
-        rows = self.background[self.reaching(goal)]
-        if not len(rows) and self.model.classes is not None and not isinstance(goal, Probability):
+        reaching = self.background[self.reaching(goal)]
+        if not len(reaching) and self.model.classes is not None and not isinstance(goal, Probability):
             self.refuse_one_side(goal)
-        return Pool(self._some(rows), self._some(self.incomplete))
+        return Pool(reaching, self.incomplete[self._some(len(self.incomplete))])
 
-    def reaching(self, goal: Goal) -> NDArray[np.bool_]:
-        """Tell which background rows reach a goal, as the model said when the explainer was built."""
-        return np.asarray(self.judge(goal, self.predicted).reached)
+    def reaching(self, goal: Goal) -> NDArray[np.int64]:
+        """Return the numbers of background rows that reach a goal, as the model said when it was asked.
 
-    def _some(self, rows: Matrix) -> Matrix:
-        return rows[shuffle(len(rows), self.seed, salt=7)[:_POOL_ROWS]]
+        A fixed choice if there are many.
+        """
+        if goal not in self._reaching:
+            numbers = np.flatnonzero(self.judge(goal, self.predicted).reached)
+            self._reaching[goal] = numbers[self._some(len(numbers))]
+        return self._reaching[goal]
+
+    @cached_property
+    def _reaching(self) -> dict[Goal, NDArray[np.int64]]:
+        return {}
+
+    def _some(self, count: int) -> NDArray[np.int64]:
+        return np.asarray(shuffle(count, self.seed, salt=7)[:_POOL_ROWS])
 
     def neighbourhood(self, goal: Goal) -> Neighbourhood:
         """Return the complete background rows on the target's side, as neighbours; a fixed choice if many."""

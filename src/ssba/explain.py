@@ -43,9 +43,10 @@ Crossings = Literal["one", "all"]
 class Budget:
     """What a call may spend: model rows for the search of each query, and seconds for the whole call.
 
-    The best answer so far is returned when it runs out. Checking the query and its answers takes a few
-    rows more, and what an explainer does once is not counted: predicting its background rows, and 500
-    boundary points when the first bounded move needs them. Seconds depend on the machine, rows do not.
+    The best answer so far is returned when it runs out, and with more rows the nearest row found is never
+    farther. Checking the query and its answers takes a few rows more, and what an explainer does once is not
+    counted: predicting its background rows, and 500 boundary points when the first bounded move needs them.
+    Seconds are kept within one model call and a second; they depend on the machine, rows do not.
 
     >>> Budget(rows=500)
     Budget(rows=500, seconds=None)

@@ -40,7 +40,7 @@ def begin(engine: Engine, case: Case) -> None:
 def _known_rows(engine: Engine, case: Case) -> Matrix:
     """Return background rows that give the case what it asks for, the nearest such among them."""
     assert case.goal is not None
-    reaching = np.flatnonzero(engine.reaching(case.goal))
+    reaching = engine.reaching(case.goal)
     rows = engine.background[reaching]
     feasible = np.zeros(len(rows), dtype=bool)
     for region in case.regions:
