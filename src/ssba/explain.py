@@ -46,7 +46,7 @@ class Budget:
     The best answer so far is returned when it runs out, and with more rows the nearest row found is never
     farther. Checking the query and its answers takes a few rows more, and what an explainer does once is not
     counted: predicting its background rows, and 500 boundary points when the first bounded move needs them.
-    Seconds are kept within one model call and a second; they depend on the machine, rows do not.
+    Time ends within about one model call and a second; it depends on the machine, rows do not.
 
     >>> Budget(rows=500)
     Budget(rows=500, seconds=None)
