@@ -62,7 +62,7 @@ class Candidates:
             return np.unique(np.r_[np.arange(len(column.levels)), now]), True
         pinned = self._pinned(j)
         if pinned is not None:
-            return np.unique(np.r_[pinned, now]), True
+            return np.unique(np.r_[column.stored(pinned), now]), True
         if not column.is_stepped:
             return None
         low, high, complete = self._span(j)
@@ -98,14 +98,14 @@ class Candidates:
         if stretch is not None and math.isfinite(stretch.low):
             ends += [stretch.low, stretch.high]
         low, high = min(ends), max(ends)
-        is_open = j in truth.stretches or bool(
-            np.isinf([truth.box[0][j], truth.box[1][j]]).any()
-            or any(rule.guard for rule in truth.world.rules)
-        )
-        if is_open:
-            low, high = low - _BEYOND * float(column.unit), high + _BEYOND * float(column.unit)
+        is_open = j in truth.stretches or any(rule.guard for rule in truth.world.rules)
+        opens_low, opens_high = truth.opened[j]
+        opens_low, opens_high = opens_low or is_open, opens_high or is_open
+        low -= _BEYOND * float(column.unit) * opens_low
+        high += _BEYOND * float(column.unit) * opens_high
         bounds = column.limits()
-        return max(low, bounds[0]), min(high, bounds[1]), not is_open
+        complete = (not opens_low or low <= bounds[0]) and (not opens_high or high >= bounds[1])
+        return max(low, bounds[0]), min(high, bounds[1]), complete
 
     def attack(self, radius: float, count: int, seed: int, around: Matrix) -> Iterator[Matrix]:
         """Yield batches of feasible rows nearer than a radius; `around` are rows worth starting from."""

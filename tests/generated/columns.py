@@ -87,7 +87,10 @@ class Column:
 
     def snapped(self, codes: Matrix) -> Matrix:
         """Round to the nearest legal values."""
-        return self.at(np.round(codes / float(self.unit))) if self.is_stepped else self.stored(codes)
+        if not self.is_stepped:
+            return self.stored(codes)
+        with np.errstate(over="ignore"):  # Too many steps to count are no legal value.
+            return self.at(np.round(codes / float(self.unit)))
 
     def on_grid(self, codes: Matrix) -> Mask:
         return np.asarray(np.isnan(codes) | (codes == self.snapped(codes)))

@@ -42,9 +42,13 @@ def optimum(truth: Truth) -> tuple[float, float] | None:
     rules, pieces = _rule_rows(world), _pieces(world)
     if rules is None or pieces is None or not free.any():
         return None
+    box = _box_rows(truth)
+    if math.isinf(_distance(truth, free, [*rules, *box], _ROOM)):
+        # Relations that no row within the ranges meets let columns go farther than these.
+        return None
     found = []
     for room in (-_ROOM, _ROOM):
-        conditions = [[*piece, *rules, *_box_rows(truth)] for piece in pieces]
+        conditions = [[*piece, *rules, *box] for piece in pieces]
         found.append(min((_distance(truth, free, one, room) for one in conditions), default=math.inf))
     return found[0], found[1]
 

@@ -72,17 +72,28 @@ class Truth:
         }
 
     @cached_property
+    def opened(self) -> list[tuple[bool, bool]]:
+        """Which sides of each column have no end, as a rule without a guard asks for what lies there."""
+        low, high = self.defaults
+        return [
+            (
+                least is None and self._contradict(j, low[j], most),
+                most is None and self._contradict(j, least, high[j]),
+            )
+            for j, (least, most) in enumerate(self.asked)
+        ]
+
+    @cached_property
     def box(self) -> tuple[Matrix, Matrix]:
         """The range of each column once rules without a guard are read, before grids; infinite where open."""
         low, high = (side.copy() for side in self.defaults)
         for j, (least, most) in enumerate(self.asked):
-            if most is None and self._contradict(j, least, high[j]):
-                high[j] = math.inf
-            if least is None and self._contradict(j, low[j], most):
-                low[j] = -math.inf
-            low[j], high[j] = low[j] if least is None else least, high[j] if most is None else most
-            bounds = self.world.columns[j].limits()
-            low[j], high[j] = max(low[j], bounds[0]), min(high[j], bounds[1])
+            column, bounds = self.world.columns[j], self.world.columns[j].limits()
+            opens_low, opens_high = self.opened[j]
+            own_low = -math.inf if opens_low else low[j] if least is None else least
+            own_high = math.inf if opens_high else high[j] if most is None else most
+            low[j], high[j] = max(own_low, bounds[0]), min(own_high, bounds[1])
+            low[j], high[j] = column.stored(np.array([low[j], high[j]]))
         held = self.is_constant | (np.isnan(self.world.query) & ~self.may_fill)
         return np.where(held, self.world.query, low), np.where(held, self.world.query, high)
 
@@ -110,9 +121,11 @@ class Truth:
         least, most = ends.min(axis=0), ends.max(axis=0)
         below, above = clause.operator in ("<=", "<", "=="), clause.operator in (">=", ">", "==")
         bound = float(right)
-        if (not below or least.sum() < bound) and (not above or most.sum() > bound):
+        room = 1e-9 * max([abs(bound), *np.abs(ends[np.abs(ends) < _ENDLESS])])
+        if (not below or least.sum() < bound - room) and (not above or most.sum() > bound + room):
             return {}
-        if clause.operator == "==":
+        if clause.operator == "==" or (least.sum() <= bound + room and most.sum() >= bound - room):
+            # A tie at the end of the range is enough for some relations.
             return dict.fromkeys(places, Stretch())
         found = {}
         for i, j in enumerate(places):
