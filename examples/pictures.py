@@ -25,7 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import ssba
-from ssba.answer.charts import (
+from ssba.views.charts import (
     Axis,
     DecisionMap,
     Surroundings,
@@ -38,7 +38,7 @@ from ssba.answer.charts import (
     plan_chart,
     way_chart,
 )
-from ssba.answer.report import ReportParts, write_report
+from ssba.views.report.page import ReportParts, write_report
 
 MAY_MOVE = ("trestbps", "chol", "thalach", "oldpeak", "exang")
 """What treatment or training may change; the other columns are held."""

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ssba.problem.compile import compile_regions
-from ssba.problem.constraints import Constraint, check, constraint
-from ssba.problem.distance import Metric, Norm, metric
-from ssba.problem.features import Declaration
-from ssba.problem.region import Region
-from ssba.problem.space import Space, build_space
-from ssba.problem.targets import Reply
-from ssba.run.arrays import like
+from ssba.arrays import like
+from ssba.columns.distance import Metric, Norm, metric
+from ssba.columns.features import Declaration
+from ssba.columns.space import Space, build_space
+from ssba.constraints.constraint import Constraint, check, constraint
+from ssba.constraints.regions.compile import compile_regions
+from ssba.constraints.regions.region import Region
+from ssba.models.targets import Reply
 
 Matrix = NDArray[np.float64]
 Answer = TypeVar("Answer")

@@ -8,9 +8,9 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
+from ssba.columns.features import numeric
 from ssba.engine import Engine, OneSided, Wishes, build_engine
-from ssba.problem.features import numeric
-from ssba.problem.targets import Reach, ValueBetween
+from ssba.models.targets import Reach, ValueBetween
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))

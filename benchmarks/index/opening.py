@@ -4,7 +4,7 @@ from benchmarks.index.rows import Table
 from benchmarks.index.sections import Section
 from benchmarks.index.timing import median_seconds
 
-from ssba.boundary.files import Store
+from ssba.index.files.store import Store
 
 
 def measure(table: Table, repeats: int) -> Section:

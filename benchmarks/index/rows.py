@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.boundary.files import Identity, Shard, Store
-from ssba.boundary.retrieval import Finder, Query
-from ssba.problem.compile import compile_regions
-from ssba.problem.constraints import between
-from ssba.problem.distance import Metric, metric
-from ssba.problem.space import Space, build_space
+from ssba.columns.distance import Metric, metric
+from ssba.columns.space import Space, build_space
+from ssba.constraints.constraint import between
+from ssba.constraints.regions.compile import compile_regions
+from ssba.index.files.store import Identity, Shard, Store
+from ssba.index.retrieval.finder import Finder, Query
 
 Matrix = NDArray[np.float64]
 BLOCK = 32_768

@@ -1,35 +1,8 @@
 """The smallest feasible change that flips a trained model's decision, in your units and constraints."""
 
 from ssba import datasets
-from ssba.answer import charts
-from ssba.answer.certificate import Certificate, CertificateCheck
-from ssba.answer.charts_tracks import Surroundings
-from ssba.answer.cohort import Cohort
-from ssba.answer.levers import Menu
-from ssba.answer.plans import Plan, Step
-from ssba.answer.prose import paragraph
-from ssba.answer.ranges import Ranges
-from ssba.answer.report import ReportParts, write_report
-from ssba.answer.result import Counterfactual, Evidence, Explanation, Explanations, Status
-from ssba.answer.trials import Trial
-from ssba.answer.ways import Way
-from ssba.answer.whynot import WhyNot
-from ssba.errors import (
-    ArgumentError,
-    BoundaryFileError,
-    ConstraintError,
-    InternalError,
-    ModelError,
-    SchemaError,
-    SsbaError,
-    SsbaWarning,
-    TargetError,
-)
-from ssba.explain import Budget, Explainer
-from ssba.index.boundary_set import BoundarySet, Neighbours
-from ssba.index.checking import Verified
-from ssba.index.opening import boundary_info, repair_boundary
-from ssba.problem.constraints import (
+from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
+from ssba.constraints.constraint import (
     Constraint,
     between,
     constraint,
@@ -42,11 +15,38 @@ from ssba.problem.constraints import (
     transition,
     within,
 )
-from ssba.problem.features import boolean, categorical, integer, numeric, ordinal
-from ssba.problem.suggest import Suggestions, suggest_constraints
-from ssba.problem.targets import probability, value_between
+from ssba.errors import (
+    ArgumentError,
+    BoundaryFileError,
+    ConstraintError,
+    InternalError,
+    ModelError,
+    SchemaError,
+    SsbaError,
+    SsbaWarning,
+    TargetError,
+)
+from ssba.explainer import Budget, Explainer
+from ssba.index.boundary_set import BoundarySet, Neighbours
+from ssba.index.open_index import boundary_info, repair_boundary
+from ssba.index.verify_index import Verified
+from ssba.models.targets import probability, value_between
+from ssba.results.certificate.document import Certificate, CertificateCheck
+from ssba.results.cohort.summary import Cohort
+from ssba.results.explanation import Counterfactual, Evidence, Explanation, Explanations, Status
+from ssba.results.levers import Menu
+from ssba.results.line_scan import Way
+from ssba.results.plan import Plan, Step
+from ssba.results.prose import paragraph
+from ssba.results.ranges import Ranges
+from ssba.results.trial import Trial
+from ssba.results.why_not import WhyNot
 from ssba.search.robust import ball, score_margin
+from ssba.suggest.suggestions import Suggestions, suggest_constraints
 from ssba.version import __version__
+from ssba.views import charts
+from ssba.views.charts.tracks import Surroundings
+from ssba.views.report.page import ReportParts, write_report
 
 __all__ = [
     "ArgumentError",

@@ -9,20 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import listed, number
+from ssba.arrays import Array
 from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
 from ssba.boundary.points import Sampling, Sides, Stream, shares
+from ssba.columns.distance import Metric, Norm, ScaleName, metric
+from ssba.columns.features import Declaration
+from ssba.columns.space import Matrix, Space, build_space
 from ssba.errors import ArgumentError, ModelError
-from ssba.opened.additive import Additive
-from ssba.opened.opening import Opened, open_linear_model, open_model
-from ssba.problem.distance import Metric, Norm, ScaleName, metric
-from ssba.problem.door import Door
-from ssba.problem.features import Declaration
-from ssba.problem.model_answers import plain
-from ssba.problem.models import Model, Output, adapt
-from ssba.problem.oracle import Oracle
-from ssba.problem.space import Matrix, Space, build_space
-from ssba.problem.targets import (
+from ssba.models.answers import plain
+from ssba.models.model import Model, Output, adapt
+from ssba.models.oracle import Oracle
+from ssba.models.row_check import Door
+from ssba.models.targets import (
     Goal,
     Leave,
     Probability,
@@ -33,10 +32,11 @@ from ssba.problem.targets import (
     judge,
     resolve,
 )
-from ssba.run.arrays import Array
 from ssba.search.plausible import Neighbourhood
 from ssba.search.robust import Surface
 from ssba.search.starts import Pool
+from ssba.whitebox.additive import Additive
+from ssba.whitebox.read_model import Opened, open_linear_model, open_model
 
 # A model shows its classes and whether its scores can be trusted on this many background rows.
 _SAMPLE_ROWS = 1024

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import ssba
 from ssba.apps.cli import commands, main
-from ssba.apps.demo import COHORT, PICTURES, REPORT
-from ssba.apps.demo_pictures import map_of
-from ssba.apps.demo_study import DISEASE, HEALTHY, LEVERS, Study, train_model
+from ssba.apps.demo.command import COHORT, PICTURES, REPORT
+from ssba.apps.demo.pictures import map_of
+from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, Study, train_model
 
 WIDTH = 80
 PNG = b"\x89PNG\r\n\x1a\n"

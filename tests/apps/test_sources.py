@@ -23,7 +23,7 @@ from ssba.apps.sources import (
     without_columns,
 )
 from ssba.errors import ArgumentError, SchemaError, TargetError
-from ssba.problem.targets import Probability, ValueBetween
+from ssba.models.targets import Probability, ValueBetween
 
 ROWS = pd.DataFrame(
     {

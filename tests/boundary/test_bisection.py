@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support import answered, labels_only, on_torch
 
 from ssba.boundary.bisection import Bracket, Path, bisect, steps_for
-from ssba.problem.features import Feature
-from ssba.problem.grid import grid
-from ssba.problem.targets import Reply
+from ssba.columns.features import Feature
+from ssba.columns.grid import grid
+from ssba.models.targets import Reply
 
 RNG = np.random.default_rng(0)
 Judge = Callable[[Any], Any]

@@ -11,7 +11,7 @@ from tests.support import labels_only, on_torch
 
 from ssba.boundary.bisection import Path
 from ssba.boundary.points import Sampling, Sides, Stream, shares
-from ssba.problem.targets import Leave
+from ssba.models.targets import Leave
 
 RNG = np.random.default_rng(3)
 ROWS = RNG.normal(size=(40, 3))

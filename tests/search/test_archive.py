@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix, answered, labels_only, scored, setting
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 
 PLANE = setting(np.array([[-9.0, -9.0], [9.0, 9.0]]), scale="none")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support import Matrix, answered, labels_only, setting
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import standing
 from ssba.search.refine import Effort, _around, _best_of, _has_steps, _shows_face, nearest_search

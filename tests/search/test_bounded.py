@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from tests.support import setting
 
-from ssba.problem.distance import Norm
+from ssba.columns.distance import Norm
 from ssba.search.bounded import approach
 
 RNG = np.random.default_rng(0)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix, Setting, answered, labels_only, setting
 
-from ssba.problem.features import numeric
-from ssba.problem.region import Region
-from ssba.problem.targets import Reply
+from ssba.columns.features import numeric
+from ssba.constraints.regions.region import Region
+from ssba.models.targets import Reply
 from ssba.search import columns
 from ssba.search.archive import Archive, recorded
 

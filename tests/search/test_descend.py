@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from tests.support import Matrix, answered, labels_only, scored, setting
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import Descent, Pace, broad_step, descend, standing, step_to
 

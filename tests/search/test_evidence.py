@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import Matrix, Setting, on_torch, setting
 
-from ssba.problem.constraints import constraint
-from ssba.problem.distance import Norm
-from ssba.problem.features import integer, numeric
-from ssba.problem.region import Region
-from ssba.run.arrays import to_numpy
+from ssba.arrays import to_numpy
+from ssba.columns.distance import Norm
+from ssba.columns.features import integer, numeric
+from ssba.constraints.constraint import constraint
+from ssba.constraints.regions.region import Region
 from ssba.search.evidence import draw_nearer, share_bound
 
 _rng = np.random.default_rng(3)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import TORCH, answered, labels_only, on_torch, setting
 
-from ssba.problem.constraints import constraint
-from ssba.problem.distance import Norm
-from ssba.problem.features import categorical, integer, numeric
-from ssba.run.arrays import to_numpy
+from ssba.arrays import to_numpy
+from ssba.columns.distance import Norm
+from ssba.columns.features import categorical, integer, numeric
+from ssba.constraints.constraint import constraint
 from ssba.search.exhaust import ask_all, extent_of, legal_rows_within
 
 FRAME = pd.DataFrame(

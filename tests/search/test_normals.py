@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, minimize
 from tests.support import Matrix, answered, labels_only, scored, setting
 
-from ssba.problem.features import numeric
-from ssba.problem.targets import Reply
+from ssba.columns.features import numeric
+from ssba.models.targets import Reply
 from ssba.search.normals import (
     Look,
     broad_score_normal,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix
 
-from ssba.problem.distance import metric
-from ssba.problem.features import Feature
+from ssba.columns.distance import metric
+from ssba.columns.features import Feature
 from ssba.search.pick import pick_order
 
 FEATURES = [Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v"))]

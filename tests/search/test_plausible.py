@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import setting
 
-from ssba.problem.distance import Norm
+from ssba.columns.distance import Norm
 from ssba.search.plausible import Neighbourhood
 
 _rng = np.random.default_rng(6)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from tests.support import Matrix, Setting, answered, labels_only, scored, setting
 
-from ssba.problem.distance import Norm
-from ssba.problem.targets import Reply
+from ssba.columns.distance import Norm
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.profile import exchange_search, priced_search
 

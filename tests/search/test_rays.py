@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix, answered, labels_only, scored, setting
 
-from ssba.problem.distance import Norm
-from ssba.problem.features import numeric
-from ssba.problem.targets import Reply
+from ssba.columns.distance import Norm
+from ssba.columns.features import numeric
+from ssba.models.targets import Reply
 from ssba.search.rays import Crossings, Rays, race, rays_to
 
 SPACE = setting(np.array([[-9.0] * 4, [9.0] * 4]), scale="none")

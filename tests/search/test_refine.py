@@ -15,10 +15,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.support import Matrix, Setting, answered, labels_only, scored, setting
 
-from ssba.problem.distance import Norm
-from ssba.problem.features import numeric
-from ssba.problem.region import Region
-from ssba.problem.targets import Reply
+from ssba.columns.distance import Norm
+from ssba.columns.features import numeric
+from ssba.constraints.regions.region import Region
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import standing
 from ssba.search.refine import Effort, _is_rough, last_resort, nearest_search

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ssba.columns.distance import Norm
 from ssba.engine import Engine, Wishes, build_engine
 from ssba.errors import ArgumentError
-from ssba.problem.distance import Norm
 from ssba.search.robust import RANDOM_DIRECTIONS, ball, normal_from_labels, score_margin
 
 _rng = np.random.default_rng(7)

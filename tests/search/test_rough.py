@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from tests.support import Matrix, Setting, answered, labels_only, scored, setting
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.rough import rough_search
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.support import Matrix, answered, labels_only, scored, setting
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.starts import Ends, Pool, slope_ends
 

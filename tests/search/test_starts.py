@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from tests.support import Matrix, Setting, answered, labels_only, scored, setting
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.starts import Ends, Pool, find_ends, levels_of, single_changes, with_column
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from tests.support import Matrix, Setting, answered, labels_only, setting
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.swaps import swap_search
 

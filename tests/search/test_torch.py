@@ -10,7 +10,7 @@ import torch
 from tests.support import Setting, answered, labels_only, on_torch, scored, setting
 
 from ssba.boundary.bisection import Asking
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search import columns
 from ssba.search.archive import Archive, recorded
 from ssba.search.bounded import Surroundings, approach, bounded_search

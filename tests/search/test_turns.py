@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from tests.support import Matrix, answered, labels_only
 
-from ssba.problem.targets import Reply
+from ssba.models.targets import Reply
 from ssba.search.turns import Waiting, in_turns
 
 

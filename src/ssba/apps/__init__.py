@@ -1,1 +1,1 @@
-"""Ways in: the command line, and whatever else calls the library for a person."""
+"""Ways in other than Python."""

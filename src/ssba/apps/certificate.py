@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ssba
-from ssba.answer.certificate import Certificate
 from ssba.apps.exits import REFUSED
 from ssba.apps.loading import MODEL_SUFFIXES, TABLE_SUFFIXES, Trust, load_model, read_table
+from ssba.columns.features import unknown_columns
 from ssba.errors import ArgumentError, SchemaError
-from ssba.problem.features import unknown_columns
+from ssba.results.certificate.document import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -41,7 +41,7 @@ def commands() -> "typer.Typer":
 
     from ssba.apps.boundary import boundary_commands
     from ssba.apps.certificate import check_certificate
-    from ssba.apps.demo import demo
+    from ssba.apps.demo.command import demo
 
     app = typer.Typer(
         help="The smallest feasible change that flips a trained model's decision.",

@@ -12,8 +12,8 @@ import typer
 
 import ssba
 from ssba.apps.loading import MODEL_SUFFIXES, TABLE_SUFFIXES, Trust, load_model, read_table
+from ssba.columns.features import Declaration, unknown_columns
 from ssba.errors import ArgumentError, SchemaError, TargetError
-from ssba.problem.features import Declaration, unknown_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,1 +1,1 @@
-"""Where the model turns: pairs of rows from the two sides, and the bisection between them."""
+"""Where the model turns: pairs, bisection, crossings."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ssba.problem.targets import Reply
-from ssba.run.arrays import Array, namespace
+from ssba.arrays import Array, namespace
+from ssba.models.targets import Reply
 
 # Sums of this many halves are exact, with some bits to spare for the row that they lead to.
 _MOST_HALVINGS = 48

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ssba.arrays import Array, choose, like, namespace, to_numpy
 from ssba.boundary.bisection import Asking, Path, bisect
-from ssba.run.arrays import Array, choose, like, namespace, to_numpy
 
 
 def every_crossing(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.run.arrays import Array, like, namespace
+from ssba.arrays import Array, like, namespace
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ssba.arrays import Array, namespace, to_numpy
 from ssba.boundary.bisection import Asking, Path, bisect
 from ssba.boundary.crossings import every_crossing
 from ssba.boundary.pairs import PairStream, pair_stream
-from ssba.problem.targets import Goal, Reply, describe
-from ssba.run.arrays import Array, namespace, to_numpy
+from ssba.models.targets import Goal, Reply, describe
 
 
 @dataclass(frozen=True)

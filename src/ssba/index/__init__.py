@@ -1,1 +1,1 @@
-"""Boundary points found once, kept in memory or on disk, grown, checked and looked up again."""
+"""Boundary points kept, in memory or on disk, and found again."""

@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
+from ssba.arrays import marked
 from ssba.boundary.points import Sides
+from ssba.columns.space import Matrix
+from ssba.constraints.regions.region import Region
 from ssba.engine import Engine
-from ssba.problem.region import Region
-from ssba.problem.space import Matrix
-from ssba.problem.targets import Goal, describe, resolve
-from ssba.run.arrays import marked
+from ssba.models.targets import Goal, describe, resolve
 from ssba.search.evidence import draw_nearer
 from ssba.search.starts import levels_of
 

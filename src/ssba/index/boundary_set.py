@@ -13,23 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import number, one_of, whole
-from ssba.boundary.files import Identity
 from ssba.boundary.points import Stream
-from ssba.boundary.retrieval import Finder, Hits, Query
+from ssba.columns.space import Matrix
+from ssba.constraints.constraint import Constraint
+from ssba.constraints.language.lists import Constraints, constraint_list, constraints_by_row
+from ssba.constraints.regions.compile import compile_regions
 from ssba.engine import Engine
 from ssba.errors import ArgumentError, SsbaWarning
 from ssba.index.around import Around, Method, ends_around, one_side_sentence
-from ssba.index.checking import Verified, keep_what_holds, verify_points
-from ssba.index.frames import arrow_table, write_parquet
+from ssba.index.files.store import Identity
 from ssba.index.identity import identity_of
+from ssba.index.point_store import Block, InMemory, Shelf
+from ssba.index.retrieval.finder import Finder, Hits, Query
 from ssba.index.sampling import Growth, grow
-from ssba.index.shelves import Block, InMemory, Shelf
-from ssba.problem.compile import compile_regions
-from ssba.problem.constraint_lists import Constraints, constraint_list, constraints_by_row
-from ssba.problem.constraints import Constraint
-from ssba.problem.space import Matrix
-from ssba.problem.targets import Goal, describe
-from ssba.run.progress import bar
+from ssba.index.tables import arrow_table, write_parquet
+from ssba.index.verify_index import Verified, keep_what_holds, verify_points
+from ssba.models.targets import Goal, describe
+from ssba.progress import bar
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What a boundary set is about, and the refusal of one that is about something else."""
 
-from ssba.boundary.files import Identity
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
+from ssba.index.files.store import Identity
 
 
 def identity_of(engine: Engine) -> Identity:

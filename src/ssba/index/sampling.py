@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssba.arrays import Array
 from ssba.boundary.points import Stream, shares
+from ssba.columns.space import Matrix
 from ssba.engine import Engine
-from ssba.index.shelves import About, Shelf, Unwanted, column_major
-from ssba.problem.space import Matrix
-from ssba.problem.targets import Reply, describe
-from ssba.run.arrays import Array
+from ssba.index.point_store import About, Shelf, Unwanted, column_major
+from ssba.models.targets import Reply, describe
 
 Watch = Callable[[int], object]
 

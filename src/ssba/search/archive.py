@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ssba.arrays import Array, choose, like, namespace, to_numpy
 from ssba.boundary.bisection import Answer, Asking
-from ssba.problem.distance import Metric
-from ssba.problem.region import Region
-from ssba.problem.targets import Reply
-from ssba.run.arrays import Array, choose, like, namespace, to_numpy
+from ssba.columns.distance import Metric
+from ssba.constraints.regions.region import Region
+from ssba.models.targets import Reply
 from ssba.search.repeats import different, row_keys
 
 _FRONT = 64

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ssba.arrays import Array, namespace
 from ssba.boundary.bisection import Asking
-from ssba.problem.distance import Metric
-from ssba.problem.region import Region
-from ssba.run.arrays import Array, namespace
+from ssba.columns.distance import Metric
+from ssba.constraints.regions.region import Region
 from ssba.search.archive import Archive, recorded
 from ssba.search.refine import Effort, last_resort, nearest_search
 from ssba.search.starts import Pool

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Array, choose, like, marked, namespace, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.problem.region import Region
-from ssba.run.arrays import Array, choose, like, marked, namespace, to_numpy
+from ssba.constraints.regions.region import Region
 from ssba.search.archive import Archive
 from ssba.search.repeats import different
 from ssba.search.starts import levels_of, with_column

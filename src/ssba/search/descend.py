@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Array, choose, like, marked, namespace, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array, choose, like, marked, namespace, to_numpy
 from ssba.search.archive import Archive
 from ssba.search.normals import NEAR, Look, broad_score_normal, foot, label_normal, movable, score_normal
 from ssba.search.rays import FEW_COLUMNS, race, rays_to

@@ -18,9 +18,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.problem.distance import Metric
-from ssba.problem.region import Region
-from ssba.run.arrays import Array, like, to_numpy
+from ssba.arrays import Array, like, to_numpy
+from ssba.columns.distance import Metric
+from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Array, like, marked, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.problem.distance import Metric
-from ssba.problem.region import Region
-from ssba.run.arrays import Array, like, marked, to_numpy
+from ssba.columns.distance import Metric
+from ssba.constraints.regions.region import Region
 from ssba.search.repeats import different
 
 Vector = NDArray[np.float64]

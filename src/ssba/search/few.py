@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking, Path, bisect
-from ssba.problem.region import Region
+from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

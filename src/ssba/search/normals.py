@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssba.arrays import Array, choose, like, marked, namespace, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.problem.region import Region
-from ssba.run.arrays import Array, choose, like, marked, namespace, to_numpy
+from ssba.constraints.regions.region import Region
 
 # Differences of scores are taken over this share of the distance.
 NEAR = 1e-3

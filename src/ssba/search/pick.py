@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.problem.distance import Metric
+from ssba.columns.distance import Metric
 from ssba.search.few import changed_cells
 from ssba.search.repeats import different
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.problem.distance import Metric
+from ssba.columns.distance import Metric
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Array, like, marked, namespace, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array, like, marked, namespace, to_numpy
 from ssba.search import columns
 from ssba.search.archive import Archive
 from ssba.search.starts import levels_of

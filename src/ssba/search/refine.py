@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ssba.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
 from ssba.search import columns
 from ssba.search.archive import Archive
 from ssba.search.descend import QUICK_LOOK, ROUGHLY, TIGHT, Descent, Pace, descend, standing

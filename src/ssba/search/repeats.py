@@ -4,7 +4,7 @@ from typing import cast
 
 import numpy as np
 
-from ssba.run.arrays import Array, to_numpy
+from ssba.arrays import Array, to_numpy
 
 
 def row_keys(rows: Array) -> list[bytes]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import number
-from ssba.problem.distance import Metric
-from ssba.problem.grid import Grid
+from ssba.columns.distance import Metric
+from ssba.columns.grid import Grid
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

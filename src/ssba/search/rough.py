@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ssba.arrays import Array, namespace
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array, namespace
 from ssba.search import columns
 from ssba.search.archive import Archive
 from ssba.search.descend import broad_step

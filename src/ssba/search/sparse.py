@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.problem.distance import Metric
-from ssba.problem.region import Region
+from ssba.columns.distance import Metric
+from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssba.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.problem.distance import Metric
-from ssba.problem.region import Region
-from ssba.problem.targets import Reply
-from ssba.run.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
+from ssba.columns.distance import Metric
+from ssba.constraints.regions.region import Region
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive
 from ssba.search.normals import NEAR, movable, plane_foot, score_slope, toward
 from ssba.search.rays import rays_to

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Array, choose, like, namespace, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.problem.region import Region
-from ssba.problem.targets import Reply
-from ssba.run.arrays import Array, choose, like, namespace, to_numpy
+from ssba.constraints.regions.region import Region
+from ssba.models.targets import Reply
 from ssba.search.archive import Archive
 from ssba.search.normals import movable, plane_foot, toward
 from ssba.search.rays import rays_to

@@ -7,8 +7,8 @@ ends where no single column can go back, mostly elsewhere than those it came fro
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Array, choose, like, namespace, repeated, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array, choose, like, namespace, repeated, to_numpy
 from ssba.search import columns
 from ssba.search.archive import Archive
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ssba.arrays import Array, namespace
 from ssba.boundary.bisection import Answer, Asking
-from ssba.problem.targets import Reply
-from ssba.run.arrays import Array, namespace
+from ssba.models.targets import Reply
 
 
 def together(searches: Sequence[Asking[Answer]]) -> Asking[list[Answer]]:

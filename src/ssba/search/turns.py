@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from ssba.arrays import Array
 from ssba.boundary.bisection import Asking
-from ssba.run.arrays import Array
 
 TURN = 500
 """Rows of each search's first turn; every round of turns is twice as long as the one before."""

@@ -1,0 +1,1 @@
+"""What to do with an answer, each asking the model again."""

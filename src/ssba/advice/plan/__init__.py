@@ -1,0 +1,1 @@
+"""An answer, step by step."""

@@ -1,0 +1,1 @@
+"""How much room there is around an answer."""

@@ -1,0 +1,299 @@
+"""What can be relaxed about a query, and the least that has to be, by bisection side by side."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ssba.advice.context import Context
+from ssba.advice.probing import Find
+from ssba.constraints.language.tree import Comparison, Constraint, MayFill, New, Number, Operator, columns
+from ssba.constraints.regions.compile import compile_regions
+from ssba.constraints.relaxing.ladder import tidy
+from ssba.constraints.relaxing.looser import Ladder, ladders, left_out, needed
+from ssba.pipeline import Request
+from ssba.search.robust import Ball
+
+# A bracket is halved so often at most; it is narrow long before.
+_MOST_ROUNDS = 40
+# A move within this share of a range from its end stands at the end.
+_NEAR_END = 0.02
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All that a query has to obey: constraints, some of them left out, and the wishes of its request."""
+
+    constraints: tuple[Constraint | None, ...]
+    request: Request
+
+    def having(self, place: int | str, thing: Any) -> "Terms":
+        """Return the terms with another constraint at a place, or another value for a wish; None: without."""
+        if isinstance(place, int):
+            constraints = (*self.constraints[:place], thing, *self.constraints[place + 1 :])
+            return replace(self, constraints=constraints)
+        wish: dict[str, Any] = {place: bool(thing) if place == "plausible" else thing}
+        return replace(self, request=replace(self.request, **wish))
+
+    def of(self, context: Context) -> Context:
+        """Return the context under these terms."""
+        kept = [one for one in self.constraints if one is not None]
+        return context.with_constraints(kept, self.request)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing that may be relaxed: a constraint, a wish, or the data's range of a column.
+
+    `place` is the number of the constraint in the terms, or the name of the request's field. `ladders`
+    returns the ways to loosen it, given a row that one would like to have. `columns` are those it names.
+    """
+
+    text: str
+    place: int | str
+    ladders: Callable[[Row | None], list[Ladder]]
+    columns: tuple[str, ...] = ()
+    is_range: bool = False
+
+    def widest(self, terms: Terms) -> Terms:
+        """Return the terms without it; a range of the data goes as far as its ladder."""
+        if not self.is_range:
+            return terms.having(self.place, None)
+        (ladder,) = self.ladders(None)
+        return terms.having(self.place, ladder.at(ladder.most))
+
+    def text_of(self, thing: Any) -> str | None:
+        """Write what is asked for instead; None where it is left out."""
+        if thing is None or isinstance(thing, Constraint):
+            return None if thing is None else thing.text
+        return f"{self.place}={thing if isinstance(thing, int) else thing.text}"
+
+
+def conditions_of(context: Context, move: Row | None) -> tuple[Terms, list[Condition]]:
+    """Return the terms of a query and what may be relaxed about them.
+
+    The range of the data counts where the bounded move stands near its end and no constraint speaks about it.
+    """
+    found = [
+        Condition(one.text, number, _ladders_of(context, one), tuple(sorted(columns(one))))
+        for number, one in enumerate(context.constraints)
+        if not isinstance(one.clauses[0], MayFill)
+    ]
+    ranges = _ranges_of(context, move)
+    constraints = (*context.constraints, *[None for _ in ranges])
+    return Terms(constraints, context.request), [*found, *ranges, *_wishes_of(context)]
+
+
+def _ladders_of(context: Context, constraint: Constraint) -> Callable[[Row | None], list[Ladder]]:
+    return lambda wanted: ladders(constraint, context.query, context.engine.space.by_name, wanted)
+
+
+def _ranges_of(context: Context, move: Row | None) -> list[Condition]:
+    if move is None or not context.regions:
+        return []
+    z = context.encode(move)
+    lower = np.min([region.lower for region in context.regions], axis=0)
+    upper = np.max([region.upper for region in context.regions], axis=0)
+    found: list[Condition] = []
+    for j, feature in enumerate(context.engine.space.features):
+        ends: list[tuple[float, float, Operator]] = [
+            (lower[j], feature.data_low, ">="),
+            (upper[j], feature.data_high, "<="),
+        ]
+        for end, known, operator in ends:
+            near = abs(z[j] - end) <= _NEAR_END * (upper[j] - lower[j])
+            if near and end == known and lower[j] < upper[j] and not feature.levels:
+                bound = Constraint((Comparison((New(feature.name), Number(known)), (operator,)),))
+                place = len(context.constraints) + len(found)
+                text = f"{bound.text} (the range of the data)"
+                found.append(
+                    Condition(text, place, _ladders_of(context, bound), (feature.name,), is_range=True)
+                )
+    return found
+
+
+def _wishes_of(context: Context) -> list[Condition]:
+    request, found = context.request, []
+    if request.max_changes is not None:
+        more = _more_changes(request.max_changes, len(context.x))
+        found.append(Condition(f"max_changes={request.max_changes}", "max_changes", lambda wanted: more))
+    if request.plausible:
+        found.append(Condition("plausible=True", "plausible", lambda wanted: []))
+    if request.margin is not None:
+        less = _less_margin(request.margin)
+        found.append(Condition(f"margin={request.margin.text}", "margin", lambda wanted: [less]))
+    return found
+
+
+def _more_changes(most: int, width: int) -> list[Ladder]:
+    if width <= most:
+        return []
+    return [
+        Ladder(
+            at=lambda amount: most + round(amount),
+            says=lambda amount: f"let {most + round(amount)} columns change instead of {most}",
+            most=float(width - most),
+            scale=float(most),
+            step=1.0,
+        )
+    ]
+
+
+def _less_margin(margin: Any) -> Ladder:
+    kind = type(margin)
+    size = margin.radius if isinstance(margin, Ball) else margin.amount
+
+    def at(amount: float) -> Any:
+        return kind(tidy(size - amount))
+
+    return Ladder(
+        at,
+        lambda amount: f"ask for margin={at(amount).text} instead of {margin.text}",
+        most=0.999 * size,
+        scale=size,
+        base=size,
+        sign=-1.0,
+    )
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Some conditions on their ladders: amounts that were not enough, and amounts that were.
+
+    `told` is what was found at the higher amounts. `is_smallest` tells that a little less was tried, too.
+    """
+
+    conditions: tuple[Condition, ...]
+    ladders: tuple[Ladder, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    told: Find | None = None
+    is_smallest: bool = True
+
+    @property
+    def size(self) -> float:
+        """How large the relaxation is, relative to what was asked for: that of the largest one."""
+        return max(ladder.size(high) for high, ladder in zip(self.high, self.ladders, strict=True))
+
+    @property
+    def flips(self) -> bool:
+        """Whether a counterfactual was found at the higher amounts."""
+        return self.told is not None and self.told.best is not None
+
+    @property
+    def distance(self) -> float:
+        """The distance of that counterfactual."""
+        best = None if self.told is None else self.told.best
+        return math.inf if best is None else best.distance
+
+    @property
+    def middle(self) -> tuple[float, ...]:
+        """Amounts between the two; the higher one where nothing lies between."""
+        both = zip(self.ladders, self.low, self.high, strict=True)
+        return tuple(
+            high if ladder.is_narrow(low, high) else ladder.between(low, high) for ladder, low, high in both
+        )
+
+    def at(self, amounts: Sequence[float], terms: Terms) -> Terms:
+        """Return the terms with the conditions relaxed by these amounts."""
+        for condition, ladder, amount in zip(self.conditions, self.ladders, amounts, strict=True):
+            terms = terms.having(condition.place, ladder.at(amount))
+        return terms
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether some terms are enough, and what was found under them."""
+
+    is_enough: bool
+    told: Find | None = None
+
+
+Asks = Callable[[list[Terms]], list[Verdict | None]]
+
+
+def narrowed(attempts: Sequence[Attempt], terms: Terms, asks: Asks) -> list[Attempt]:
+    """Bring the amounts of all attempts down as far as they are still enough, side by side.
+
+    `asks` returns a verdict on each terms; None where the budget is spent, which ends that attempt.
+    """
+    done, going = [], list(attempts)
+    for _ in range(_MOST_ROUNDS):
+        done += [one for one in going if one.middle == one.high]
+        going = [one for one in going if one.middle != one.high]
+        if not going:
+            break
+        verdicts = asks([one.at(one.middle, terms) for one in going])
+        both = list(zip(going, verdicts, strict=True))
+        done += [replace(one, is_smallest=False) for one, verdict in both if verdict is None]
+        going = [_halved(one, verdict) for one, verdict in both if verdict is not None]
+    return done + [replace(one, is_smallest=False) for one in going]
+
+
+def _halved(attempt: Attempt, verdict: Verdict) -> Attempt:
+    if verdict.is_enough:
+        return replace(attempt, high=attempt.middle, told=verdict.told)
+    return replace(attempt, low=attempt.middle)
+
+
+def is_feasible(context: Context, terms: Terms) -> bool:
+    """Tell whether any row meets the constraints; no model is asked."""
+    kept = [one for one in terms.constraints if one is not None]
+    return bool(compile_regions(context.engine.space, context.engine.metric, context.x, kept))
+
+
+def attempts_alone(context: Context, condition: Condition, wanted: Row | None) -> list[Attempt]:
+    """Return the attempts for one condition: far enough for a wanted row, or as far as a ladder goes."""
+    found = []
+    for ladder in condition.ladders(wanted):
+        enough = None if wanted is None else _needed(context, condition, ladder, wanted)
+        high = ladder.above(enough) if enough else ladder.most
+        found.append(Attempt((condition,), (ladder,), (0.0,), (high,)))
+    return found
+
+
+def attempt_together(context: Context, conditions: tuple[Condition, ...], wanted: Row) -> Attempt | None:
+    """Return the attempt for several conditions that is just enough for a wanted row.
+
+    A condition that the row meets as it is has no part in it. None where one that it does not meet has
+    no ladder that leads there, and cannot be left out.
+    """
+    chosen = [(one, _smallest(context, one, wanted)) for one in conditions]
+    parts = [(one, *rung) for one, rung in chosen if rung is not None and rung[1] > 0]
+    if not parts or any(rung is None for _, rung in chosen):
+        return None
+    owners, ladders, amounts = zip(*parts, strict=True)
+    high = tuple(ladder.above(amount) for ladder, amount in zip(ladders, amounts, strict=True))
+    return Attempt(owners, ladders, (0.0,) * len(owners), high)
+
+
+def without(conditions: tuple[Condition, ...], told: Find, is_smallest: bool) -> Attempt:
+    """Return the attempt that leaves conditions out, where that is known to be enough."""
+    ladders = tuple(left_out(f'leave out "{one.text}"') for one in conditions)
+    ones = (1.0,) * len(conditions)
+    return Attempt(conditions, ladders, (0.0,) * len(conditions), ones, told, is_smallest)
+
+
+def _smallest(context: Context, condition: Condition, wanted: Row) -> tuple[Ladder, float] | None:
+    """Return the ladder with the smallest amount that allows a row; leaving out where there is none."""
+    amounts = [(ladder, _needed(context, condition, ladder, wanted)) for ladder in condition.ladders(wanted)]
+    options = [(ladder, amount) for ladder, amount in amounts if amount is not None]
+    if not options and condition.is_range:
+        return None
+    fallback = (left_out(f'leave out "{condition.text}"'), 1.0)
+    return min(options, key=lambda one: one[0].size(one[1]), default=fallback)
+
+
+def _needed(context: Context, condition: Condition, ladder: Ladder, wanted: Row) -> float | None:
+    """Return the least amount that allows a wanted row; None where the row alone does not tell."""
+    if isinstance(condition.place, int):
+        return needed(ladder, context.query, wanted, context.engine.space.by_name)
+    if condition.place != "max_changes":
+        return None
+    query = context.query
+    changed = sum(wanted[name] != query[name] for name in query)
+    return max(0.0, float(changed - (context.request.max_changes or 0)))

@@ -1,0 +1,312 @@
+"""Why there is no answer, and the smallest relaxations of constraints and wishes that let one through.
+
+Everything said to flip was explained anew under the relaxed constraints, and found. A relaxation is the
+smallest in that 5% less of it (or one step less) was tried, too, and was not enough: exact for linear models,
+for others as far as the search could tell.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ssba.advice.binding import Beyond, best_beyond
+from ssba.advice.context import Context
+from ssba.advice.probing import Find, Prober
+from ssba.advice.relaxations import (
+    Attempt,
+    Condition,
+    Terms,
+    Verdict,
+    attempt_together,
+    attempts_alone,
+    conditions_of,
+    is_feasible,
+    narrowed,
+    without,
+)
+from ssba.arguments import whole
+from ssba.constraints.constraint import fixed
+from ssba.results.explanation import Explanation, Status
+from ssba.results.why_not import Binding, Relaxation, WhyNot
+
+# Pairs that are left out together, the most promising first, and those of them that are narrowed down.
+_MOST_PAIRS, _PAIRS_NARROWED = 100, 8
+
+Conditions = tuple[Condition, ...]
+
+
+def why_not(context: Context, explanation: Explanation | None = None, most_rows: int = 100_000) -> WhyNot:
+    """Find out which constraints and wishes stand in the way, and the least that has to be relaxed.
+
+    Parameters
+    ----------
+    context : Context
+        The query, with its constraints and wishes.
+    explanation : Explanation, optional
+        How it ended, where that is known already.
+    most_rows : int
+        How many model rows to spend at most.
+    """
+    most_rows = whole("most_rows", most_rows, at_least=1)
+    context = replace(context, request=replace(context.request, k=1, sparsity="none", prove=False))
+    told = explanation or context.explain()
+    rows_used = told.rows_used if explanation is None else 0
+    if told.status in (Status.FOUND, Status.ALREADY_THERE):
+        return WhyNot(told.status.value, told.target, rows_used=rows_used)
+    prober = Prober(context.goal, most_rows, rows_used)
+    move = told.bounded
+    terms, conditions = conditions_of(context, None if move is None else move.values)
+    return _answer(_Inquiry(context, told, prober, terms, conditions))
+
+
+@dataclass(frozen=True)
+class _Inquiry:
+    """A query without an answer, how it ended, and what may be relaxed about it."""
+
+    context: Context
+    told: Explanation
+    prober: Prober
+    terms: Terms
+    conditions: list[Condition]
+
+    @property
+    def is_infeasible(self) -> bool:
+        return self.told.status is Status.INFEASIBLE
+
+    def left_out(self, sets: Sequence[Conditions]) -> list[Find | None]:
+        """Explain the query without each set of conditions; on pairs half of what is left may be spent."""
+        contexts = []
+        for conditions in sets:
+            terms = self.terms
+            for one in conditions:
+                terms = one.widest(terms)
+            contexts.append(terms.of(self.context))
+        if sets and len(sets[0]) > 1:
+            return self.prober.search(contexts, reserve=self.prober.rows_left // 2)
+        return self.prober.search_or_move(contexts)
+
+    def flips(self, terms: Sequence[Terms]) -> list[Verdict | None]:
+        """Tell under which terms a counterfactual is found; None where the budget is spent."""
+        told = self.prober.search([one.of(self.context) for one in terms])
+        return [None if one is None else Verdict(one.best is not None, one) for one in told]
+
+    def feasible(self, terms: Sequence[Terms]) -> list[Verdict | None]:
+        """Tell which terms some row meets; no model is asked."""
+        return [Verdict(is_feasible(self.context, one)) for one in terms]
+
+
+def _answer(inquiry: _Inquiry) -> WhyNot:
+    told = inquiry.told
+    singles: list[Conditions] = [
+        (one,) for one in inquiry.conditions if not inquiry.is_infeasible or one.text in told.clash
+    ]
+    alone = inquiry.left_out(singles)
+    found = _relaxed(inquiry, singles, alone)
+    pairs = _promising_pairs(inquiry, singles, alone, found)
+    together = inquiry.left_out(pairs[:_MOST_PAIRS])
+    nearest = _nearest(list(zip(pairs, together, strict=False)))
+    found += _relaxed(inquiry, [pair for pair, _ in nearest], [one for _, one in nearest])
+    found = found or _relaxed_beyond_the_data(inquiry, singles)
+    tried = sum(one is not None for one in together)
+    relaxations = tuple(_relaxation(one) for one in _in_order(_smallest_each(found)))
+    return WhyNot(
+        status=told.status.value,
+        target=told.target,
+        clash=told.clash,
+        bindings=_bindings(inquiry, _by_text(singles, alone), relaxations),
+        relaxations=relaxations,
+        is_there=inquiry.prober.is_there(inquiry.context),
+        pairs_tried=tried,
+        pairs_untried=len(pairs) - tried,
+        rows_used=inquiry.prober.rows_used,
+        ran_out=inquiry.prober.ran_out,
+    )
+
+
+def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[Find | None]) -> list[Attempt]:
+    """Return the smallest relaxation of each set without which the query has an answer, or feasible rows."""
+    known = [(one, told) for one, told in zip(sets, left_out, strict=True) if told is not None]
+    flipping = [(one, told) for one, told in known if told.best is not None]
+    found = _narrowed_to_flips(
+        inquiry, [attempt for one, told in flipping for attempt in _attempts(inquiry, one, told)]
+    )
+    # Where no ladder leads to an answer, or the search missed it there, leaving out is what is known to do.
+    done = [set(one.conditions) for one in found]
+    left = [(one, told) for one, told in flipping if not any(relaxed <= set(one) for relaxed in done)]
+    all_tried = not inquiry.prober.ran_out
+    found += [without(one, told, all_tried) for one, told in left if not any(each.is_range for each in one)]
+    if inquiry.is_infeasible:
+        met = [(one, told) for one, told in known if told.is_feasible]
+        found += _narrowed_to_feasible(
+            inquiry, [attempt for one, told in met for attempt in _attempts(inquiry, one, told)]
+        )
+    return _smallest_each(found)
+
+
+def _by_text(singles: Sequence[Conditions], alone: Sequence[Find | None]) -> dict[str, Find]:
+    return {one.text: told for (one,), told in zip(singles, alone, strict=True) if told is not None}
+
+
+def _attempts(inquiry: _Inquiry, conditions: Conditions, told: Find) -> list[Attempt]:
+    """Return attempts that are just enough for what was found without the conditions."""
+    move = told.move
+    wanted = None if move is None else move.values
+    if len(conditions) == 1:
+        return attempts_alone(inquiry.context, conditions[0], wanted)
+    together = None if wanted is None else attempt_together(inquiry.context, conditions, wanted)
+    return [] if together is None else [together]
+
+
+def _narrowed_to_flips(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Verify attempts, at the end of their ladders where they fail, and narrow down those that hold."""
+    failed, holding = _verified(inquiry, attempts)
+    wider = [replace(one, high=tuple(ladder.most for ladder in one.ladders)) for one in failed]
+    _, again = _verified(
+        inquiry, [one for one, old in zip(wider, failed, strict=True) if one.high != old.high]
+    )
+    return narrowed([*holding, *again], inquiry.terms, inquiry.flips)
+
+
+def _verified(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
+    """Return the attempts at whose higher amounts no counterfactual is found, and those where one is."""
+    verdicts = inquiry.flips([one.at(one.high, inquiry.terms) for one in attempts])
+    asked = [(one, verdict) for one, verdict in zip(attempts, verdicts, strict=True) if verdict is not None]
+    holding = [replace(one, told=verdict.told) for one, verdict in asked if verdict.is_enough]
+    return [one for one, verdict in asked if not verdict.is_enough], holding
+
+
+def _narrowed_to_feasible(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the least that makes contradicting constraints possible to meet, and how the query then ends."""
+    enough = [one for one in attempts if is_feasible(inquiry.context, one.at(one.high, inquiry.terms))]
+    least = narrowed(enough, inquiry.terms, inquiry.feasible)
+    told = inquiry.prober.search_or_move(
+        [one.at(one.high, inquiry.terms).of(inquiry.context) for one in least]
+    )
+    return [replace(one, told=found) for one, found in zip(least, told, strict=True) if found is not None]
+
+
+def _relaxed_beyond_the_data(inquiry: _Inquiry, singles: Sequence[Conditions]) -> list[Attempt]:
+    """Loosen single conditions to the end of their ladders.
+
+    That may allow more than leaving them out, which brings the default back: the range of the data.
+    """
+    attempts = [one for (condition,) in singles for one in attempts_alone(inquiry.context, condition, None)]
+    return _smallest_each(_narrowed_to_flips(inquiry, [one for one in attempts if one.ladders[0].beyond]))
+
+
+def _smallest_each(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Keep for each set of conditions the smallest that flips, and the smallest of all where that is less."""
+    kept: dict[tuple[Conditions, bool], Attempt] = {}
+    for one in sorted(attempts, key=lambda one: (one.size, one.distance)):
+        kept.setdefault((one.conditions, one.flips), one)
+    return [
+        one
+        for (conditions, flips), one in kept.items()
+        if flips or (conditions, True) not in kept or one.size < kept[conditions, True].size
+    ]
+
+
+def _promising_pairs(
+    inquiry: _Inquiry,
+    singles: Sequence[Conditions],
+    alone: Sequence[Find | None],
+    found: Sequence[Attempt],
+) -> list[Conditions]:
+    """Return the pairs of which neither alone is enough, those first that come nearest to the boundary alone.
+
+    Contradictions that one relaxation resolves need no pairs.
+    """
+    if inquiry.is_infeasible and found:
+        return []
+    enough = {condition.place for one in found for condition in one.conditions}
+    left = {one.place: told.to_go for (one,), told in zip(singles, alone, strict=True) if told is not None}
+    open_ones = [one for one in inquiry.conditions if one.place not in enough]
+    pairs = [
+        pair
+        for pair in itertools.combinations(open_ones, 2)
+        if not inquiry.is_infeasible or pair[0].place in left or pair[1].place in left
+    ]
+    return sorted(pairs, key=lambda pair: sum(left.get(one.place, math.inf) for one in pair))
+
+
+def _nearest(pairs: Sequence[tuple[Conditions, Find | None]]) -> list[tuple[Conditions, Find]]:
+    """Return the pairs without which the query has an answer, or feasible rows, the nearest ones."""
+    known = [(pair, told) for pair, told in pairs if told is not None and told.is_feasible]
+    useful = [(pair, told) for pair, told in known if told.best is not None] or known
+
+    def distance(one: tuple[Conditions, Find]) -> float:
+        best = one[1].best
+        return math.inf if best is None else best.distance
+
+    return sorted(useful, key=distance)[:_PAIRS_NARROWED]
+
+
+def _bindings(
+    inquiry: _Inquiry, alone: Mapping[str, Find], relaxations: Sequence[Relaxation]
+) -> tuple[Binding, ...]:
+    """Return what is enough to relax alone, then what is with another, then what helps a little.
+
+    The latter is told by scores: of rows like the bounded move that break one condition and nothing else.
+    """
+    flipping = [one for one in relaxations if one.flips]
+    alone_enough = [(one.constraints[0], one.score) for one in flipping if one.is_single]
+    found = {text: Binding(text, True, None, score) for text, score in alone_enough}
+    beyond = _beyond(inquiry)
+    for text in (*(text for one in flipping for text in one.constraints), *beyond):
+        if text not in found:
+            left = alone[text].to_go if text in alone else math.inf
+            score = beyond[text].score if text in beyond else None
+            found[text] = Binding(text, False, left if math.isfinite(left) else None, score)
+    return tuple(found.values())
+
+
+def _beyond(inquiry: _Inquiry) -> dict[str, Beyond]:
+    """Return the conditions beyond which the score is better than the bounded move's, the best first."""
+    move = inquiry.told.bounded
+    if move is None:
+        return {}
+    z, left = inquiry.context.encode(move.values), inquiry.prober.rows_left
+    found, rows = best_beyond(inquiry.context, inquiry.terms, inquiry.conditions, z, left)
+    inquiry.prober.rows_used += rows
+    named = [
+        (one.text, best) for one, best in zip(inquiry.conditions, found, strict=True) if best is not None
+    ]
+    return dict(sorted(named, key=lambda one: -one[1].gain))
+
+
+def _relaxation(attempt: Attempt) -> Relaxation:
+    told = attempt.told
+    move = None if told is None else told.move
+    steps = list(zip(attempt.conditions, attempt.ladders, attempt.high, strict=True))
+    return Relaxation(
+        constraints=tuple(condition.text for condition, _, _ in steps),
+        relaxed=tuple(condition.text_of(ladder.at(amount)) for condition, ladder, amount in steps),
+        words=tuple(ladder.says(amount) for _, ladder, amount in steps),
+        size=None if math.isinf(attempt.size) else attempt.size,
+        flips=attempt.flips,
+        is_smallest=attempt.is_smallest,
+        changes={} if move is None else move.changes,
+        values={} if move is None else move.values,
+        distance=None if move is None else move.distance,
+        prediction=None if move is None else move.prediction,
+        score=None if move is None else move.score,
+    )
+
+
+def _in_order(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Put what flips first, one constraint before two, then by size, then by distance.
+
+    What a person said cannot change, and rows beyond all data, come after what can be argued about.
+    """
+
+    def rank(one: Attempt) -> tuple[bool, int, bool, float, float]:
+        given = any(_is_given(condition) for condition in one.conditions)
+        return not one.flips, len(one.conditions), given, one.size, one.distance
+
+    return sorted(attempts, key=rank)
+
+
+def _is_given(condition: Condition) -> bool:
+    """Whether it holds a column as it is, or is the data's own range."""
+    return condition.is_range or any(condition.text == fixed(name).text for name in condition.columns)

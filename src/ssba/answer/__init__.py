@@ -1,1 +1,0 @@
-"""What the person gets: results, and the views of them as text, frames, HTML and plots."""

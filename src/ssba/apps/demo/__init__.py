@@ -1,0 +1,1 @@
+"""The demo: two patients of the heart data."""

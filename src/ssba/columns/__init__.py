@@ -1,0 +1,1 @@
+"""What a row is: columns and their kinds, frames in and out, legal values, distance."""

@@ -1,0 +1,128 @@
+"""Distance between rows, in units a person chose.
+
+A numeric, integer or ordinal column contributes its difference divided by the column's scale;
+a categorical or boolean column that changed, or a missing cell that was filled, contributes 1
+(Gower's rule). Every contribution is multiplied by the column's weight. ``"l2"`` is the square
+root of the sum of squares, ``"l1"`` and ``"gower"`` the plain sum; ``"gower"`` divides by the range.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.arguments import mapping, number
+from ssba.arrays import Array, namespace
+from ssba.columns.features import Feature, unknown_columns
+from ssba.errors import ArgumentError, SchemaError
+
+# Squares of numbers between these neither vanish nor overflow.
+_SMALLEST, _LARGEST = 1e-150, 1e150
+
+Norm = Literal["l2", "l1", "gower"]
+ScaleName = Literal["std", "mad", "range", "none"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A weighted L1 or L2 distance over encoded rows."""
+
+    norm: Norm
+    scale: Array
+    weight: Array
+    discrete: Array
+
+    def parts(self, Z: Array, x: Array) -> Array:
+        """Return every column's contribution to the distance of each row of `Z` from `x`."""
+        xp = namespace(Z)
+        gap = xp.abs(Z - x) / self.scale
+        missing = xp.isnan(gap)
+        if self._all_numbers and not xp.any(missing):
+            return gap * self.weight
+        differs = (Z != x) & ~(xp.isnan(Z) & xp.isnan(x))
+        gap = xp.where(self.discrete | missing, xp.astype(differs, gap.dtype), gap)
+        return gap * self.weight
+
+    @cached_property
+    def _all_numbers(self) -> bool:
+        return not bool(namespace(self.discrete).any(self.discrete))
+
+    def distance(self, Z: Array, x: Array) -> Array:
+        """Return the distance of each row of `Z` from `x`."""
+        return self.total(self.parts(Z, x))
+
+    def total(self, parts: Array) -> Array:
+        """Add up contributions along the last axis, as the norm says."""
+        xp = namespace(parts)
+        if self.norm != "l2":
+            return xp.sum(parts, axis=-1)
+        with np.errstate(over="ignore"):
+            total = xp.sqrt(xp.sum(parts * parts, axis=-1))
+        fine = (total > _SMALLEST) & (total < _LARGEST)
+        return total if bool(xp.all(fine)) else xp.where(fine, total, _length(parts))
+
+
+def _length(parts: Array) -> Array:
+    """Return the square root of the sum of squares of numbers whose squares may be too small or too large."""
+    xp = namespace(parts)
+    most = xp.max(parts, axis=-1, keepdims=True)
+    unit = xp.where((most > 0) & (most < xp.inf), most, xp.ones_like(most))
+    shares = parts / unit
+    return unit[..., 0] * xp.sqrt(xp.sum(shares * shares, axis=-1))
+
+
+def metric(
+    features: Sequence[Feature],
+    Z: NDArray[np.float64],
+    norm: Norm = "l2",
+    scale: ScaleName | Mapping[str, float] = "std",
+    weights: Mapping[str, float] | None = None,
+) -> Metric:
+    """Build the metric of the user's wishes from the encoded background rows `Z`."""
+    if not isinstance(norm, str) or norm not in get_args(Norm):
+        raise ArgumentError(f"distance={norm!r} is not known; choose one of 'l2', 'l1', 'gower'")
+    weight = _per_column(features, weights, "weights")
+    if isinstance(scale, Mapping):
+        scales = _per_column(features, scale, "scale")
+    else:
+        scales = _measured(Z, "range" if norm == "gower" and scale == "std" else scale)
+    return Metric(norm, scales, weight, np.array([feature.is_discrete for feature in features], dtype=bool))
+
+
+def _per_column(
+    features: Sequence[Feature], wanted: Mapping[str, float] | None, who: str
+) -> NDArray[np.float64]:
+    names = [feature.name for feature in features]
+    given = mapping(who, wanted, '{"chol": 2.0}')
+    if strangers := [name for name in given if name not in names]:
+        raise SchemaError(unknown_columns(strangers, names, who))
+    for name, factor in given.items():
+        number(f"{who}[{name!r}]", factor, "a positive number, from 1e-50 to 1e50", low=1e-51, high=1e51)
+    return np.array([float(given.get(name, 1.0)) for name in names])
+
+
+def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
+    """Return the spread of each column; where the wished one is zero, the next coarser one that is not."""
+    if not isinstance(scale, str) or scale not in get_args(ScaleName):
+        raise ArgumentError(
+            f"scale={scale!r} is not known; choose 'std', 'mad', 'range', 'none' or a mapping"
+        )
+    if scale == "none":
+        return np.ones(Z.shape[1])
+    present = np.where(np.isnan(Z).all(axis=0), 0.0, Z)
+    extent = np.nanmax(present, axis=0) - np.nanmin(present, axis=0)
+    # Squares of very small or very large differences would be lost.
+    unit = np.where(
+        (extent > 0) & ((extent < _SMALLEST) | (extent > _LARGEST)) & np.isfinite(extent), extent, 1.0
+    )
+    spread = {
+        "std": unit * np.nanstd(present / unit, axis=0),
+        "range": extent,
+        "mad": np.nanmedian(np.abs(present - np.nanmedian(present, axis=0)), axis=0),
+    }
+    wished = spread[scale]
+    coarser = np.where(spread["std"] > 0, spread["std"], 1.0)
+    return np.where(wished > 0, wished, coarser)

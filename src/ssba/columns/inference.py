@@ -1,0 +1,133 @@
+"""From a raw column and what the user declared to a `Feature`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ssba.columns.features import Declaration, Feature, Kind, is_missing, whole_if_possible
+from ssba.columns.frames import RawColumn, distinct
+from ssba.errors import SchemaError
+
+_KINDS: dict[str, Kind] = {
+    "boolean": "boolean",
+    "integer": "integer",
+    "float": "numeric",
+    "text": "categorical",
+}
+
+
+def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature:
+    """Return the feature of a column: as declared, else as its dtype says."""
+    declaration = declaration or _by_dtype(column)
+    if declaration.kind == "numeric" and column.family == "integer":
+        declaration = replace(declaration, kind="integer", step=_whole_step(column, declaration))
+    feature = Feature(
+        name=column.name,
+        kind=declaration.kind,
+        low=declaration.low,
+        high=declaration.high,
+        step=declaration.step,
+        unit=declaration.unit,
+        storable=column.storable if declaration.kind in ("numeric", "integer") else (-np.inf, np.inf),
+    )
+    if declaration.kind in ("numeric", "integer"):
+        return _with_range(feature, _numbers(column, declaration.kind))
+    feature = replace(feature, levels=_levels(column, declaration))
+    present = [feature.code(cell) for cell in _present(column)]
+    return _with_range(feature, np.array(present, dtype=np.float64))
+
+
+def _by_dtype(column: RawColumn) -> Declaration:
+    if column.family == "other":
+        raise SchemaError(
+            f"column {column.name!r} has dtype {column.dtype}, which ssba cannot change or compare; convert "
+            "it to numbers (a date to days since a start), to text, or leave it out of model and data"
+        )
+    if column.order:
+        present = set(_present(column))
+        return Declaration("ordinal", tuple(level for level in column.order if level in present))
+    return Declaration(_KINDS[column.family], step=1.0 if column.family == "integer" else None)
+
+
+def _whole_step(column: RawColumn, declaration: Declaration) -> float:
+    """Return the step of a column whose dtype holds whole numbers only."""
+    if declaration.step is None or declaration.step == round(declaration.step):
+        return declaration.step or 1.0
+    raise SchemaError(
+        f"column {column.name!r} has dtype {column.dtype}, which cannot hold steps of {declaration.step:g}; "
+        "give the data as floats, or declare ssba.integer()"
+    )
+
+
+def _numbers(column: RawColumn, kind: str) -> Any:
+    if not isinstance(column.cells, np.ndarray):
+        example = next(iter(_present(column)), None)
+        raise SchemaError(
+            f"column {column.name!r} is declared {kind}, but it holds {example!r} (dtype {column.dtype}); "
+            "convert it to numbers, or declare it with ssba.categorical() or ssba.ordinal([...])"
+        )
+    return column.cells
+
+
+def _present(column: RawColumn) -> list[Any]:
+    """Return the distinct cells that are not missing; whole numbers as int."""
+    if isinstance(column.cells, np.ndarray):
+        _refuse_infinite(column.name, column.cells)
+        unique = np.unique(column.cells[~np.isnan(column.cells)]).tolist()
+        return [whole_if_possible(cell) for cell in unique]
+    cells = [cell for cell in column.cells if not is_missing(cell)]
+    for cell in cells:
+        if not isinstance(cell, str | bool | np.bool_ | int | float):
+            raise SchemaError(
+                f"column {column.name!r} holds {cell!r:.60} ({type(cell).__name__}); "
+                "ssba reads numbers, text, booleans and categories: convert the column"
+            )
+    return distinct(cells)
+
+
+def _levels(column: RawColumn, declaration: Declaration) -> tuple[Any, ...]:
+    present = _present(column)
+    if not declaration.levels:
+        _refuse_hidden_numbers(column, present)
+        return tuple(_both_truths(column, declaration, present))
+    if unknown := [cell for cell in present if cell not in declaration.levels]:
+        raise SchemaError(
+            f"column {column.name!r}: the data holds {unknown[0]!r}, which is not among the declared levels "
+            f"{list(declaration.levels)!r}; add it to the declaration"
+        )
+    return declaration.levels
+
+
+def _both_truths(column: RawColumn, declaration: Declaration, present: Sequence[Any]) -> Sequence[Any]:
+    if column.family == "boolean":
+        return (False, True)
+    if declaration.kind == "boolean" and len(present) > 2:
+        raise SchemaError(
+            f"column {column.name!r} is declared boolean, but holds {len(present)} values "
+            f"({', '.join(map(repr, present[:5]))}, ...); declare it with ssba.categorical()"
+        )
+    return present
+
+
+def _refuse_hidden_numbers(column: RawColumn, present: Sequence[Any]) -> None:
+    """Refuse numbers that hide in a column of objects: nobody means each of them as a category."""
+    if column.dtype == "object" and present and not isinstance(present[0], str | bool | np.bool_):
+        raise SchemaError(
+            f"column {column.name!r} has dtype object, but holds numbers such as {present[0]!r}; convert it "
+            "with astype(float), or to a categorical dtype if they are categories"
+        )
+
+
+def _refuse_infinite(name: str, numbers: Any) -> None:
+    if np.isinf(numbers).any():
+        raise SchemaError(f"column {name!r} holds an infinite value; make it finite, or a missing cell")
+
+
+def _with_range(feature: Feature, numbers: Any) -> Feature:
+    present = numbers[~np.isnan(numbers)]
+    if not len(present):
+        return replace(feature, data_low=0.0, data_high=0.0)
+    _refuse_infinite(feature.name, present)
+    return replace(feature, data_low=float(present.min()), data_high=float(present.max()))

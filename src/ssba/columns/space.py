@@ -1,0 +1,184 @@
+"""The space of rows: from the user's frame or array to one float matrix `Z`, and back.
+
+`Z` has one column per feature: the value of a number, the rank of an ordinal level, the code of a
+category, NaN for a missing cell. Codes rather than one-hot columns keep the width, leave no way
+to even write half a category, and make "one change counts 1" exact.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.columns import frames
+from ssba.columns.features import (
+    Declaration,
+    Feature,
+    declared,
+    is_missing,
+    unknown_columns,
+    whole_if_possible,
+)
+from ssba.columns.frame_writers import Writer, array_writer, frame_writer
+from ssba.columns.frames import RawColumn
+from ssba.columns.grid import Grid, grid
+from ssba.columns.inference import infer_feature
+from ssba.errors import SchemaError
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Space:
+    """The columns of a problem; `decode(encode(rows))` gives the rows back in value and dtype."""
+
+    features: tuple[Feature, ...]
+    nullable: tuple[bool, ...]
+    grid: Grid
+    decode: Writer
+    """Write encoded rows in the user's own form: same library, columns, order and dtypes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in the model's order."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def by_name(self) -> dict[str, Feature]:
+        """The features under their names."""
+        return {feature.name: feature for feature in self.features}
+
+    def index(self, name: str) -> int:
+        """Return the position of a column."""
+        return self.names.index(name)
+
+    @property
+    def schema_hash(self) -> str:
+        """A digest of the columns' names, kinds, levels and steps: equal where rows mean the same."""
+        meaning = [
+            [one.name, one.kind, [repr(level) for level in one.levels], one.step] for one in self.features
+        ]
+        return hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:16]
+
+    def encode(self, rows: Any) -> Matrix:
+        """Encode a frame or 2-D array of rows; SchemaError names what does not fit."""
+        columns = frames.read_columns(rows)
+        if not frames.is_frame(rows) and len(columns) != len(self.features):
+            raise SchemaError(
+                f"rows have {len(columns)} columns, but the background data has {len(self.features)}"
+            )
+        by_name = {column.name: column for column in columns}
+        if frames.is_frame(rows):
+            self._check_columns(list(by_name), "the rows")
+        ordered = [by_name[name] for name in self.names] if frames.is_frame(rows) else columns
+        triples = zip(self.features, ordered, self.nullable, strict=True)
+        encoded = [encode_column(*triple) for triple in triples]
+        return np.asarray(self.grid.storable(np.stack(encoded, axis=1)))
+
+    def encode_row(self, row: Any) -> Matrix:
+        """Encode one query: a mapping, a Series, a one-row frame or a 1-D array."""
+        cells = self._cells(row)
+        codes = [_code(*triple) for triple in zip(self.features, cells, self.nullable, strict=True)]
+        return np.asarray(self.grid.storable(np.array(codes, dtype=np.float64)))
+
+    def row_values(self, z: Matrix) -> dict[str, Any]:
+        """Return one encoded row as the user's values, None for missing cells."""
+        return {
+            feature.name: feature.value(float(code)) for feature, code in zip(self.features, z, strict=True)
+        }
+
+    def _cells(self, row: Any) -> list[Any]:
+        if isinstance(row, Mapping):
+            by_name = {str(name): value for name, value in row.items()}
+            if len(by_name) < len(row):
+                raise SchemaError("the query has two cells of one name; every column needs a name of its own")
+            self._check_columns(list(by_name), "the query")
+            return [by_name[name] for name in self.names]
+        if frames.is_frame(row):
+            return self._cells(frames.only_row(row))
+        if hasattr(row, "index") and hasattr(row, "to_dict"):
+            if not getattr(row.index, "is_unique", True):
+                raise SchemaError("the query has two cells of one name; every column needs a name of its own")
+            return self._cells(row.to_dict())
+        return self._array_cells(row)
+
+    def _array_cells(self, row: Any) -> list[Any]:
+        if isinstance(row, np.ndarray) and row.ndim == 2 and len(row) == 1:
+            row = row[0]
+        cells = row.tolist() if isinstance(row, np.ndarray) and row.ndim == 1 else row
+        if not isinstance(cells, list | tuple) or len(cells) != len(self.features):
+            raise SchemaError(
+                f"the query {row!r:.80} does not fit: give a dict, a Series, a one-row frame or a 1-D array "
+                f"with the {len(self.features)} columns {', '.join(self.names)}"
+            )
+        return list(cells)
+
+    def _check_columns(self, given: Sequence[str], who: str) -> None:
+        told = [f"column {name!r} is missing" for name in self.names if name not in given]
+        if extra := [name for name in given if name not in self.names]:
+            told.append(unknown_columns(extra, self.names, "beside them it has"))
+        if told:
+            raise SchemaError(f"{who} must have the columns of the background data: {'; '.join(told)}")
+
+
+def encode_column(feature: Feature, column: RawColumn, nullable: bool) -> Matrix:
+    """Encode one raw column; numbers in one go, anything else through a table of its distinct cells."""
+    if isinstance(column.cells, np.ndarray) and not feature.has_levels:
+        return _checked_numbers(feature, column.cells, nullable)
+    cells = column.cells.tolist() if isinstance(column.cells, np.ndarray) else column.cells
+    if isinstance(column.cells, np.ndarray):
+        cells = [whole_if_possible(cell) for cell in cells]
+    codes: dict[Any, float] = {}
+    encoded = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        key = cell if isinstance(cell, str | bool | int) else (type(cell), repr(cell))
+        if key not in codes:
+            codes[key] = _code(feature, cell, nullable)
+        encoded[row] = codes[key]
+    return encoded
+
+
+def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool) -> Matrix:
+    bad = np.isinf(numbers)
+    if not nullable:
+        bad |= np.isnan(numbers)
+    if feature.kind == "integer":
+        bad |= np.isfinite(numbers) & (numbers != np.round(numbers))
+    low, high = feature.storable
+    bad |= (numbers < low) | (numbers > high)
+    if bad.any():
+        row = int(np.argmax(bad))
+        try:
+            _code(feature, float(numbers[row]), nullable)
+        except SchemaError as error:
+            raise SchemaError(f"row {row}, {error}") from None
+    return numbers
+
+
+def _code(feature: Feature, cell: Any, nullable: bool) -> float:
+    if is_missing(cell) and not nullable:
+        raise SchemaError(
+            f"column {feature.name!r}: the cell is missing, but the background data keeps this column in a "
+            "dtype without missing values; give a value, or build the Explainer with a nullable column"
+        )
+    return feature.code(cell)
+
+
+def build_space(data: Any, features: Mapping[str, Declaration] | None = None) -> tuple[Space, Matrix]:
+    """Return the space of the background data, and its rows encoded in it."""
+    columns = frames.read_columns(data)
+    if not columns or not len(columns[0].cells):
+        raise SchemaError("data is empty: give background rows, at least two that the model tells apart")
+    given = declared(features, [column.name for column in columns])
+    found = tuple(infer_feature(column, given.get(column.name)) for column in columns)
+    nullable = tuple(column.nullable for column in columns)
+    writer = (
+        frame_writer(frames.native_of(data), found) if frames.is_frame(data) else array_writer(data, found)
+    )
+    space = Space(found, nullable, grid(found, [column.single for column in columns]), writer)
+    encoded = [encode_column(*triple) for triple in zip(found, columns, nullable, strict=True)]
+    return space, np.stack(encoded, axis=1)

@@ -1,0 +1,1 @@
+"""What is allowed: the language of constraints, the regions they leave, and looser ones."""

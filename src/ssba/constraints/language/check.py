@@ -1,0 +1,148 @@
+"""Whether a constraint fits the columns: their names, kinds and levels."""
+
+from collections.abc import Iterable, Mapping
+
+from ssba.columns.features import Feature, unknown_columns
+from ssba.constraints.language.facts import level_code, levelled
+from ssba.constraints.language.tree import (
+    Arithmetic,
+    Changes,
+    Clause,
+    Comparison,
+    Constraint,
+    Expression,
+    MayFill,
+    Membership,
+    New,
+    Number,
+    Old,
+    Operator,
+    Text,
+    Transition,
+    Truth,
+    Value,
+    Within,
+    cells,
+    columns,
+)
+from ssba.errors import ConstraintError
+
+
+def check(constraint: Constraint, features: Mapping[str, Feature]) -> None:
+    """Raise `ConstraintError` if a constraint does not fit the features.
+
+    Reported are unknown columns and levels, order or arithmetic where there is none, and
+    values of the wrong kind.
+
+    Examples
+    --------
+    >>> from ssba.constraints.language.parser import constraint
+    >>> from ssba.columns.features import Feature
+    >>> check(constraint("120 <= chl <= 240"), {"chol": Feature("chol", "numeric")})
+    Traceback (most recent call last):
+    ...
+    ssba.errors.ConstraintError: constraint '120 <= chl <= 240': unknown column 'chl' (did you mean 'chol'?);
+    columns are 'chol'; a level is written in quotes, as in 'chl'
+    """
+    where = f"constraint {constraint.text!r}"
+    if strangers := sorted(columns(constraint) - set(features)):
+        hint = f"a level is written in quotes, as in '{strangers[0]}'"
+        raise ConstraintError(f"{unknown_columns(strangers, list(features), where)}; {hint}")
+    try:
+        for clause in constraint.guard + constraint.clauses:
+            _check_clause(clause, features)
+    except ConstraintError as error:
+        raise ConstraintError(f"{where}: {error}") from None
+
+
+def _check_clause(clause: Clause, features: Mapping[str, Feature]) -> None:
+    match clause:
+        case Comparison():
+            for pair in clause.pairs:
+                _check_pair(*pair, features)
+            _ensure_range(clause, features)
+        case Membership():
+            _ensure_values(features[clause.cell.column], clause.values)
+        case Transition(column, moves):
+            _ensure_values(features[column], [value for start, ends in moves for value in (start, *ends)])
+        case Within(column):
+            _ensure_numeric(features[column], "'within' needs numbers")
+        case Changes() | MayFill():
+            pass
+
+
+def _ensure_values(feature: Feature, values: Iterable[Value]) -> None:
+    for value in values:
+        level_code(feature, value)
+
+
+def _ensure_numeric(feature: Feature, why: str) -> None:
+    if feature.levels:
+        raise ConstraintError(
+            f"column {feature.name!r} is {feature.kind}, but {why}; compare it with its levels "
+            f"({', '.join(map(repr, feature.levels))}), or declare it as ssba.numeric()"
+        )
+
+
+def _check_pair(
+    left: Expression, operator: Operator, right: Expression, features: Mapping[str, Feature]
+) -> None:
+    for side in (left, right):
+        if isinstance(side, Arithmetic):
+            for cell in cells(side):
+                _ensure_numeric(features[cell.column], f"{side.text!r} calculates with it")
+    feature = levelled(left, right, features)
+    if feature is None:
+        _ensure_numbers(left, right, features)
+    else:
+        _check_levels(feature, (left, right), operator, features)
+
+
+def _ensure_numbers(left: Expression, right: Expression, features: Mapping[str, Feature]) -> None:
+    """Refuse texts and truth values where no column with levels is compared."""
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Text | Truth):
+            if isinstance(other, New | Old):
+                level_code(features[other.column], side)
+            raise ConstraintError(f"{side.text} is not a number and cannot be compared with {other.text}")
+
+
+def _check_levels(
+    feature: Feature,
+    sides: tuple[Expression, Expression],
+    operator: Operator,
+    features: Mapping[str, Feature],
+) -> None:
+    if feature.is_discrete and operator not in ("==", "!="):
+        raise ConstraintError(
+            f"column {feature.name!r} is {feature.kind}, so {operator!r} has no meaning for it; compare with "
+            f"'==' or 'in', or declare its order with features={{{feature.name!r}: ssba.ordinal([...])}}"
+        )
+    for side in sides:
+        match side:
+            case Number() | Text() | Truth():
+                level_code(feature, side)
+            case New(column) | Old(column):
+                _ensure_comparable(feature, features[column])
+            case Arithmetic():
+                _ensure_numeric(feature, f"{side.text!r} is a number")
+
+
+def _ensure_comparable(one: Feature, other: Feature) -> None:
+    same_kind = one.is_discrete == other.is_discrete and bool(one.levels) == bool(other.levels)
+    if not same_kind or (not one.is_discrete and one.levels != other.levels):
+        raise ConstraintError(
+            f"columns {one.name!r} ({one.kind}) and {other.name!r} ({other.kind}) cannot be compared; both "
+            "must be numbers, or have levels without order, or the same levels in the same order"
+        )
+
+
+def _ensure_range(comparison: Comparison, features: Mapping[str, Feature]) -> None:
+    match comparison:
+        case Comparison(
+            (Number() | Text() | Truth() as low, New(column), Number() | Text() | Truth() as high),
+            ("<" | "<=", "<" | "<="),
+        ) if level_code(features[column], low) > level_code(features[column], high):
+            raise ConstraintError(
+                f"{low.text} is above {high.text}, so no value of {column!r} lies between them; swap them"
+            )

@@ -1,0 +1,44 @@
+"""Lists of constraints as users give them: objects or texts, one list for all rows or one a row."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ssba.arguments import listed
+from ssba.columns.features import Feature
+from ssba.constraints.constraint import Constraint, check, constraint
+from ssba.errors import ArgumentError
+
+Constraints = Iterable[Constraint | str] | Constraint | str
+
+
+def constraint_list(given: Any, features: Mapping[str, Feature]) -> tuple[Constraint, ...]:
+    """Read one list of constraints, and check that each fits the columns."""
+    parsed = tuple(constraint(one) for one in _members(given))
+    for one in parsed:
+        check(one, features)
+    return parsed
+
+
+def constraints_by_row(
+    given: Any, count: int, features: Mapping[str, Feature]
+) -> Sequence[tuple[Constraint, ...]]:
+    """Read one flat list for all of `count` rows, or a list with one list a row."""
+    members = _members(given)
+    if not any(isinstance(one, list | tuple) for one in members):
+        return [constraint_list(members, features)] * count
+    if len(members) != count or not all(isinstance(one, list | tuple) for one in members):
+        raise ArgumentError(
+            f"constraints holds {len(members)} entries for {count} rows; give one flat list for all "
+            "rows, or a list with one list of constraints a row"
+        )
+    return [constraint_list(one, features) for one in members]
+
+
+def _members(given: Any) -> list[Any]:
+    if isinstance(given, Constraint | str):
+        return [given]
+    return listed(
+        "constraints",
+        given,
+        """give a list of constraints or texts, such as [ssba.fixed("sex"), "age >= x.age"]""",
+    )

@@ -1,0 +1,260 @@
+"""The region of feasible rows around one query: a box, level sets, and linear rows.
+
+Every constraint, given the query, becomes bounds on single columns, sets of allowed levels and
+rows of ``A z <= b``. If-then rules become several regions, one per way to obey them, so that a
+rule is searched and not only filtered. A region is never empty: `start` is a feasible row, the
+query itself where it is feasible.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ssba.arrays import Array, marked, namespace
+from ssba.columns.grid import Grid
+
+# Dykstra's method converges linearly; what is left after these rounds is mended by `_shrink`.
+_ROUNDS = 100
+_SETTLED = 1e-8
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Linear rows ``A z <= b`` over the columns that may move.
+
+    Projections go for ``A z <= aim``: a few rounding errors inside `b` for sums of real numbers, so that
+    the exact check of the finished row, which may add in another order, agrees; the middle of
+    the two sides of an equality, which are marked `thin`. Sums of whole numbers and steps come in grains:
+    there `aim` is the last sum allowed, and `b` half a grain beyond, where no rounding error gets.
+    ``A z <= certain`` holds for every row that meets the constraint, whatever was rounded.
+    """
+
+    A: Array
+    b: Array
+    aim: Array
+    thin: Array
+    certain: Array
+
+    def violation(self, Z: Array) -> Array:
+        """Return by how much each row of `Z` breaks each linear row; zero or less: not at all.
+
+        A linear row asks nothing of a row in which one of its cells is missing.
+        """
+        xp = namespace(Z)
+        missing = xp.isnan(Z)
+        over = xp.where(missing, xp.zeros_like(Z), Z) @ self.A.T - self.b
+        involved = xp.astype(self.A != 0, Z.dtype)
+        return xp.where(xp.astype(missing, Z.dtype) @ involved.T > 0, -xp.ones_like(over), over)
+
+
+@dataclass(frozen=True)
+class Region:
+    """Feasible rows for the query `x`.
+
+    Cells where `held` is true are the query's own. Elsewhere `lower` and `upper` are legal values,
+    `allowed` marks the permitted codes of discrete columns, `fallback` is one of them, and
+    `keeps_x` tells that the query's own cell is feasible even if it is not on the column's grid.
+    `center` meets the linear rows with room to spare where that is possible. No row of the region is nearer
+    to the query than `begins`, which is certain; `start` is as near as that where it could be proved.
+    """
+
+    x: Array
+    held: Array
+    lower: Array
+    upper: Array
+    discrete: Array
+    allowed: Array
+    fallback: Array
+    keeps_x: Array
+    rows: Rows | None
+    grid: Grid
+    scale: Array
+    center: Array
+    start: Array
+    begins: float = 0.0
+
+    def pull_in(self, Z: Array) -> tuple[Array, Array]:
+        """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
+        inside = self.project(Z)
+        snapped = self.snap(inside)
+        if self.rows is None:
+            return snapped, namespace(Z).ones(Z.shape[0], dtype=bool)
+        snapped = self._mend(snapped, inside)
+        return snapped, self.contains(snapped)
+
+    def project(self, Z: Array) -> Array:
+        """Return the nearest point of the region's relaxation (steps and whole numbers ignored)."""
+        xp = namespace(Z)
+        Z = self._legal_levels(Z)
+        Z = xp.where(self.held, self.x, Z)
+        if self.rows is None:
+            return self._clip(Z)
+        return self._shrink(self._nearest(Z, self.rows), self.rows)
+
+    def nearest_beyond(self, z: Array, normal: Array) -> Array:
+        """Return the row nearest to the query among those as far along `normal` as `z`, steps ignored.
+
+        Only numbers move; linear rows and bounds hold.
+        """
+        xp = namespace(z)
+        assert self.rows is not None
+        offset = -xp.sum(normal * self._finite(z))[None]
+        beyond = Rows(
+            A=xp.concat([self.rows.A, -normal[None, :]]),
+            b=xp.concat([self.rows.b, offset]),
+            aim=xp.concat([self.rows.aim, offset]),
+            thin=xp.concat([self.rows.thin, xp.zeros_like(offset) > 0]),
+            certain=xp.concat([self.rows.certain, offset]),
+        )
+        home = xp.where(self.discrete | xp.isnan(self.x), z, self.x)
+        return self._nearest(home[None, :], beyond)[0, :]
+
+    def snap(self, Z: Array) -> Array:
+        """Round to legal values inside the bounds; the query's own cell counts as legal where feasible."""
+        xp = namespace(Z)
+        on_grid = self._clip(self.grid.snap(Z))
+        if self.grid.trivial:
+            return on_grid
+        own = self.keeps_x & (xp.abs(Z - self.x) <= xp.abs(Z - on_grid))
+        return xp.where(own | self.held, self.x, on_grid)
+
+    def contains(self, Z: Array) -> Array:
+        """Tell which rows are feasible."""
+        xp = namespace(Z)
+        if self._is_box:
+            low, high = self._ends
+            feasible = xp.all((low <= Z) & (Z <= high), axis=-1)
+        else:
+            feasible = self._contains_cells(Z)
+        if self.rows is not None:
+            feasible = feasible & xp.all(self.rows.violation(Z) <= 0, axis=-1)
+        return feasible
+
+    def _contains_cells(self, Z: Array) -> Array:
+        """Tell in which rows every cell is one of the legal ones of its column."""
+        xp = namespace(Z)
+        same = (Z == self.x) | (xp.isnan(Z) & xp.isnan(self.x))
+        boxed = ((self.lower <= Z) & (Z <= self.upper)) | (same & self.keeps_x)
+        fine = xp.where(self.held, same, boxed & self._is_allowed(Z) | (same & xp.isnan(Z)))
+        return xp.all(fine, axis=-1)
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The bounds, with those of held cells closed around the query's own."""
+        xp = namespace(self.x)
+        return xp.where(self.held, self.x, self.lower), xp.where(self.held, self.x, self.upper)
+
+    @cached_property
+    def _keeps_outside(self) -> bool:
+        """Whether a cell of the query is feasible though it lies outside the bounds."""
+        outside = (self.x < self.lower) | (self.x > self.upper)
+        return bool(namespace(self.x).any(self.keeps_x & ~self.held & outside))
+
+    @cached_property
+    def _is_box(self) -> bool:
+        """Whether the bounds alone tell which cells are feasible: no levels, nothing missing."""
+        xp = namespace(self.x)
+        return not (self._has_levels or self._keeps_outside or bool(xp.any(xp.isnan(self.x))))
+
+    @cached_property
+    def free(self) -> Array:
+        """Which columns can take more than one value."""
+        xp = namespace(self.lower)
+        several = xp.sum(xp.astype(self.allowed, xp.int64), axis=1) > 1
+        return ~self.held & xp.where(self.discrete, several, self.lower < self.upper)
+
+    @cached_property
+    def free_count(self) -> int:
+        """How many columns can take more than one value."""
+        return len(marked(self.free))
+
+    @cached_property
+    def _has_levels(self) -> bool:
+        return bool(namespace(self.discrete).any(self.discrete))
+
+    def _finite(self, Z: Array) -> Array:
+        """Missing cells never take part in linear rows; zero keeps them out of the sums."""
+        xp = namespace(Z)
+        return xp.where(xp.isnan(Z), xp.zeros_like(Z), Z)
+
+    def _clip(self, Z: Array) -> Array:
+        xp = namespace(Z)
+        low, high = self._ends
+        # Quicker than the namespace's clip, which makes copies of the bounds first.
+        clipped = xp.minimum(xp.maximum(Z, low), high)
+        if not self._keeps_outside:
+            return clipped
+        return xp.where(self.keeps_x & (Z == self.x), self.x, clipped)
+
+    def _is_allowed(self, Z: Array) -> Array:
+        """Look up every discrete code in its column's row of `allowed`; true for other columns."""
+        xp = namespace(Z)
+        if not self._has_levels:
+            return xp.ones(Z.shape, dtype=xp.bool)
+        width = self.allowed.shape[1]
+        codes = xp.clip(xp.where(xp.isnan(Z), xp.zeros_like(Z), Z), 0, width - 1)
+        codes = xp.where(self.discrete, xp.round(codes), xp.zeros_like(codes))
+        flat = xp.astype(codes, xp.int64) + width * xp.arange(Z.shape[-1])
+        found = xp.take(xp.reshape(self.allowed, (-1,)), xp.reshape(flat, (-1,)))
+        return xp.reshape(found, Z.shape) | ~self.discrete
+
+    def _legal_levels(self, Z: Array) -> Array:
+        xp = namespace(Z)
+        return xp.where(self.discrete & ~self._is_allowed(Z), self.fallback, Z)
+
+    def _nearest(self, Z: Array, rows: Rows) -> Array:
+        """Project on box and half-spaces in turn (Dykstra 1983), in the metric of `scale`."""
+        xp = namespace(Z)
+        moves = xp.where(self.held | self.discrete, xp.zeros_like(self.scale), self.scale**2) * rows.A
+        lengths = xp.sum(moves * rows.A, axis=1)
+        point = self._finite(Z)
+        pulls = [xp.zeros_like(point[:, 0]) for _ in range(rows.A.shape[0])]
+        pushed = xp.zeros_like(point)
+        for _ in range(_ROUNDS):
+            before = point
+            for i, pull in enumerate(pulls):
+                over = (point @ rows.A[i, :] - rows.aim[i]) / lengths[i] + pull
+                pulls[i] = xp.clip(over, 0, None)
+                point = point - (pulls[i] - pull)[:, None] * moves[i, :]
+            clipped = self._finite(self._clip(point + pushed))
+            pushed, point = point + pushed - clipped, clipped
+            if bool(xp.all(xp.abs(point - before) <= _SETTLED * self.scale)):
+                break
+        return xp.where(xp.isnan(Z), Z, self._onto_equalities(point, rows, moves))
+
+    def _onto_equalities(self, point: Array, rows: Rows, moves: Array) -> Array:
+        """Close the last gap to each equality with the columns that are not at a bound."""
+        xp = namespace(point)
+        for _ in range(2):
+            for i in range(rows.A.shape[0]):
+                if not bool(rows.thin[i]):
+                    continue
+                inside = (self.lower < point) & (point < self.upper)
+                move = xp.where(inside, moves[i, :], xp.zeros_like(point))
+                length = xp.sum(move * rows.A[i, :], axis=1)
+                gap = rows.aim[i] - point @ rows.A[i, :]
+                step = xp.where(length > 0, gap / xp.where(length > 0, length, xp.ones_like(length)), 0 * gap)
+                point = self._finite(self._clip(point + step[:, None] * move))
+        return point
+
+    def _shrink(self, Z: Array, rows: Rows) -> Array:
+        """Pull rows straight toward `center` until they meet every linear row."""
+        xp = namespace(Z)
+        center = self._finite(self.center)
+        gain = (self._finite(Z) - center) @ rows.A.T
+        room = xp.clip(rows.aim - rows.A @ center, 0, None)
+        share = xp.where(gain > room, room / xp.where(gain > 0, gain, xp.ones_like(gain)), xp.ones_like(gain))
+        # Both ends of the way meet an equality, and so does all that lies between.
+        share = xp.min(xp.where(rows.thin, xp.ones_like(share), share), axis=1)[:, None]
+        moved = self.center + share * (Z - self.center)
+        fixed = self.held | self.discrete | xp.isnan(moved) | xp.all(rows.A == 0, axis=0)
+        return xp.where((share < 1) & ~fixed, moved, Z)
+
+    def _mend(self, snapped: Array, inside: Array) -> Array:
+        """Where rounding broke a linear row, round its cells the other way instead."""
+        xp = namespace(snapped)
+        if self.rows is None or self.grid.trivial:
+            return snapped
+        broken = xp.astype(self.rows.violation(snapped) > 0, snapped.dtype)
+        push = broken @ self.rows.A
+        mended = xp.where(push > 0, self.grid.floor(inside), self.grid.ceil(inside))
+        return xp.where((push != 0) & ~self.held, self._clip(mended), snapped)

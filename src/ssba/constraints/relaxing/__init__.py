@@ -1,0 +1,1 @@
+"""Looser constraints of the same kind."""

@@ -1,0 +1,1 @@
+"""The files of an index: shards, manifests, repair."""

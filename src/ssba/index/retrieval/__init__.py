@@ -1,0 +1,1 @@
+"""The exact nearest of many stored points."""

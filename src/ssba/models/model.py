@@ -1,0 +1,69 @@
+"""The door for models: whatever the user trained becomes a `Model`, and is never fitted or changed."""
+
+from typing import Any
+
+from ssba.errors import ModelError
+from ssba.models.answers import Model, Output
+from ssba.models.calls import Call
+from ssba.models.kinds import model_with_predict
+from ssba.models.readings import Wish, model_of_answers, try_out
+from ssba.models.tensors import (
+    booster_model,
+    is_onnx_session,
+    is_torch_module,
+    is_xgboost_booster,
+    onnx_model,
+    torch_model,
+)
+
+__all__ = ["Model", "Output", "adapt"]
+
+
+def adapt(
+    model: Any, sample_rows: Any, *, wants_numbers: bool = False, wants_probabilities: bool = False
+) -> Model:
+    """Find out how to ask a model, from its type and from its answers to the sample rows.
+
+    Parameters
+    ----------
+    model
+        Anything with ``predict``, a torch module, an ONNX session, an XGBoost booster, or a function of rows.
+    sample_rows
+        Rows as the user would give them to the model. A model that does not list its classes is taken to
+        know those that it predicts here.
+    wants_numbers
+        The target is an interval of numbers, so floats are numbers and not probabilities.
+    wants_probabilities
+        The target is a probability, so `Model.output` gives probabilities where the model has them, also
+        where its labels do not follow the highest one (its labels are then None).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.2], [0.9]])
+    >>> def risk(rows):
+    ...     return rows[:, 0]
+    >>> model = adapt(risk, rows)
+    >>> model.classes, model.labels(rows).labels.tolist()
+    ((0, 1), [0, 1])
+    >>> adapt(risk, rows, wants_numbers=True).labels(rows).values.tolist()
+    [0.2, 0.9]
+    """
+    wish = Wish(numbers=wants_numbers, probabilities=wants_probabilities)
+    name = getattr(model, "__name__", None) or type(model).__name__
+    if isinstance(model, type):
+        raise ModelError(f"{name} is a class, not a model: give a fitted {name} object")
+    if is_torch_module(model):
+        return torch_model(model, name, sample_rows, wish)
+    if is_onnx_session(model):
+        return onnx_model(model, name, sample_rows, wish)
+    if is_xgboost_booster(model):
+        return booster_model(model, name, sample_rows, wish)
+    if hasattr(model, "predict"):
+        return model_with_predict(model, name, sample_rows, wish)
+    if callable(model):
+        return model_of_answers(try_out(name, Call(f"function {name}", model), sample_rows), wish)
+    raise ModelError(
+        f"{model!r} ({name}) has no predict method and is not callable; give a fitted model with predict, "
+        "a torch.nn.Module, an onnxruntime.InferenceSession, or a function from rows to labels or numbers"
+    )

@@ -1,0 +1,208 @@
+"""The search under a limit on how many columns may change: in the regions that hold all but a few columns.
+
+A short search without the limit and single changes tell which columns are useful; rows that change only a few
+of these are asked; and the most promising sets of columns are searched one after the other.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssba.boundary.bisection import Asking
+from ssba.columns.distance import Metric
+from ssba.columns.space import Matrix
+from ssba.constraints.regions.freeze import holding
+from ssba.constraints.regions.region import Region
+from ssba.engine import Engine
+from ssba.pipeline.case import Case, Limits, Vector
+from ssba.pipeline.metering import asking, tried
+from ssba.search.archive import Archive
+from ssba.search.few import (
+    MOST_SETS,
+    NEXT_TO_NOTHING,
+    Singles,
+    all_sets,
+    best_singles,
+    changed_cells,
+    forced_columns,
+    nearer_by_bisection,
+    set_probes,
+    sets_to_try,
+    single_probes,
+    usefulness,
+)
+from ssba.search.refine import Effort, nearest_search
+
+_SCOUT_ROWS = 400
+_SETS_BISECTED = 32
+_SETS_SEARCHED = 4
+# What the search of one set of columns may spend: so much, and so much for each column.
+_ROWS_A_SET, _ROWS_A_COLUMN = 150, 50
+# Where a column has no end it is tried this many scales away.
+_REACH = 6.0
+_TOLERANCE, _FINE = 0.01, 1e-4
+_MOST_ROWS = 600
+
+
+@dataclass(frozen=True)
+class Part:
+    """A region that holds all but some columns, and rows to begin with there."""
+
+    region: Region
+    free: frozenset[int]
+    starts: Matrix
+
+
+def search_few(engine: Engine, case: Case, most: int, limits: Limits) -> Asking[None]:
+    """Search all regions of a case for rows that change at most so many columns."""
+    for archive in case.region_archives:
+        if case.begins_nearer(archive.region):
+            yield from _search_region(engine, case, archive, most, limits)
+
+
+def _search_region(engine: Engine, case: Case, archive: Archive, most: int, limits: Limits) -> Asking[None]:
+    region = archive.region
+    yield from tried(case, asking(region.start[None, :]), archive, 1, limits)
+    known, order, singles = yield from _columns_by_use(engine, case, archive, limits)
+    parts = [
+        Part(part, frozenset(columns), set_probes(part, known, singles))
+        for columns, part in _feasible_parts(engine, region, order, most, limits)
+    ]
+    reached = yield from _probe(engine, case, archive, parts, limits)
+    yield from _search_parts(engine, case, _most_promising(parts, reached), limits)
+
+
+def _feasible_parts(
+    engine: Engine, region: Region, order: list[int], most: int, limits: Limits
+) -> list[tuple[tuple[int, ...], Region]]:
+    """Return the most useful small sets of columns whose change alone is feasible, and what they may be.
+
+    The columns in which the feasible row nearest to the query differs are one such set if they are few.
+    Where relations rule out all sets that seemed useful, others are tried.
+    """
+    moved = np.flatnonzero(changed_cells(region.start[None, :], region.x)[0]).tolist()
+    forced = forced_columns(region)
+    sets = dict.fromkeys([*sets_to_try(order, moved, most), *sets_to_try(order, forced, most)])
+    found = _parts(engine, region, sets, limits)
+    if found or region.rows is None:
+        return found
+    related = [j for j in order if (region.rows.A[:, j] != 0).any()]
+    others = (one for one in all_sets(related, forced, most) if one not in sets)
+    return _parts(engine, region, itertools.islice(others, MOST_SETS), limits)
+
+
+def _parts(
+    engine: Engine, region: Region, sets: Iterable[tuple[int, ...]], limits: Limits
+) -> list[tuple[tuple[int, ...], Region]]:
+    found = []
+    for columns in sets:
+        part = None if limits.is_over() else part_of(region, columns, engine.metric)
+        if part is not None:
+            found.append((columns, part))
+    return found
+
+
+def _most_promising(parts: list[Part], reached: list[float]) -> list[Part]:
+    """Return the parts that lie in no other, the one first that holds the nearest row known."""
+    widest = [one for one in parts if not any(one.free < other.free for other in parts)]
+
+    def nearest(one: Part) -> float:
+        return min(near for near, other in zip(reached, parts, strict=True) if other.free <= one.free)
+
+    return sorted(widest, key=nearest)[:_SETS_SEARCHED]
+
+
+def part_of(region: Region, columns: tuple[int, ...] | frozenset[int], metric: Metric) -> Region | None:
+    """Return the part of a region in which only `columns` may change."""
+    return holding(region, ~np.isin(np.arange(len(region.x)), list(columns)), metric)
+
+
+def search_part(engine: Engine, case: Case, part: Part, limits: Limits) -> Asking[Archive]:
+    """Search a part of a region for the nearest row, from the part's own starts and the usual ones."""
+    archive = Archive(part.region, engine.metric)
+    case.archives.append(archive)
+    pool = case.pool.with_guesses(part.starts) if len(part.starts) else case.pool
+    rows = min(_ROWS_A_SET + _ROWS_A_COLUMN * len(part.free), _MOST_ROWS)
+    yield from tried(case, nearest_search(archive, pool, engine.seed, Effort()), archive, rows, limits)
+    if archive.has_found:
+        # The search may have come to its limit before it came all the way back.
+        search = nearer_by_bisection(part.region, archive.nearest(1), _FINE)
+        yield from tried(case, search, archive, math.inf, limits)
+    return archive
+
+
+def _search_parts(engine: Engine, case: Case, parts: list[Part], limits: Limits) -> Asking[None]:
+    for part in parts:
+        if case.begins_nearer(part.region):
+            yield from search_part(engine, case, part, limits)
+
+
+def _columns_by_use(
+    engine: Engine, case: Case, archive: Archive, limits: Limits
+) -> Asking[tuple[Vector, list[int], Singles]]:
+    """Return a row that shows where each free column should go, the columns in order, and each alone."""
+    region = archive.region
+    found = yield from _scout(engine, case, region, limits)
+    singles = yield from _try_singles(engine, case, archive, limits)
+    known = singles.values
+    if len(found):
+        known = np.where(changed_cells(found[:1], region.start)[0], found[0], known)
+    use = usefulness(engine.metric.parts(found, case.x), singles.alone, singles.gains)
+    return known, [int(j) for j in np.argsort(-use, kind="stable") if region.free[j]], singles
+
+
+def _try_singles(engine: Engine, case: Case, archive: Archive, limits: Limits) -> Asking[Singles]:
+    """Change one column at a time as far as it goes, and come back from where the target was reached."""
+    region = archive.region
+    probes = single_probes(region, _REACH)
+    reach, slopes = np.full(len(probes), np.inf), np.zeros(len(probes))
+    reply = yield from tried(case, asking(probes), archive, len(probes), limits)
+    if reply is not None:
+        if reply.margin is not None:
+            far = engine.metric.distance(probes, region.start)
+            slopes = reply.margin / np.maximum(far, NEXT_TO_NOTHING)
+            slopes -= slopes.min()
+        near = yield from _nearer(case, archive, probes[reply.reached], limits)
+        reach[reply.reached] = engine.metric.distance(near, region.start)
+    return best_singles(region, probes, reach, slopes)
+
+
+def _nearer(case: Case, archive: Archive, rows: Matrix, limits: Limits) -> Asking[Matrix]:
+    """Bisect from the start to rows that reached the target; rows as they are where the budget ends."""
+    if not len(rows):
+        return rows
+    search = nearer_by_bisection(archive.region, rows, _TOLERANCE)
+    near = yield from tried(case, search, archive, math.inf, limits)
+    return rows if near is None else near
+
+
+def _scout(engine: Engine, case: Case, region: Region, limits: Limits) -> Asking[Matrix]:
+    """Search briefly without the limit on changes; return the nearest rows that reached the target."""
+    archive = Archive(region, engine.metric)
+    case.scouts.append(archive)
+    case.scouting = True
+    search = nearest_search(archive, case.pool, engine.seed, Effort())
+    yield from tried(case, search, archive, _SCOUT_ROWS, limits)
+    case.scouting = False
+    return np.asarray(archive.nearest(8))
+
+
+def _probe(
+    engine: Engine, case: Case, archive: Archive, parts: list[Part], limits: Limits
+) -> Asking[list[float]]:
+    """Ask about the starts of all parts at once; return how near each has a row that reached the target."""
+    rows = [part.starts for part in parts]
+    if not any(map(len, rows)):
+        return [np.inf] * len(parts)
+    asked, owner = np.concatenate(rows), np.repeat(np.arange(len(parts)), list(map(len, rows)))
+    reply = yield from tried(case, asking(asked), archive, len(asked), limits)
+    reached = np.zeros(len(asked), dtype=bool) if reply is None else reply.reached
+    distances = np.where(reached, engine.metric.distance(asked, case.x), np.inf)
+    first = [int(i) for i in np.lexsort([distances, owner])[np.r_[True, np.diff(np.sort(owner)) > 0]]]
+    best = sorted((i for i in first if reached[i]), key=lambda i: (distances[i], i))[:_SETS_BISECTED]
+    near = yield from _nearer(case, archive, asked[best], limits)
+    distances[best] = engine.metric.distance(near, case.x)
+    return [float(np.min(distances[owner == i], initial=np.inf)) for i in range(len(parts))]

@@ -1,0 +1,1 @@
+"""What a person gets: plain data, its JSON, its sentences and tables."""

@@ -1,0 +1,1 @@
+"""Explanations as documents that anybody can check."""

@@ -1,0 +1,152 @@
+"""The menu of levers: which columns, alone or together, can flip a decision."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from ssba.results.advice import ADVICE_VERSION
+from ssba.results.plan import listed
+from ssba.results.text import columns, join, show
+
+LeverStatus = Literal["found", "not_found", "unreachable"]
+_MOST_TOLD = 5
+_WHY = {
+    "unreachable": "proved from the model's inside",
+    "exhausted": "every legal row was asked",
+    "infeasible": "the constraints leave no row",
+}
+
+
+@dataclass(frozen=True)
+class Lever:
+    """A set of columns, and whether changing them alone can flip the decision under the constraints.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        What may change; everything else stays as it is.
+    status : {"found", "not_found", "unreachable"}
+        ``"found"``: it flips. ``"not_found"``: the search found nothing, which is no proof.
+        ``"unreachable"``: it was shown that nothing can be found.
+    distance : float or None
+        How far the nearest counterfactual found is.
+    changes, values : dict
+        What changes in it, column -> (before, after), and the whole row, as the model scored it.
+    prediction, score
+        What the model says about it.
+    rows_asked : int
+        How hard it was tried: the model rows of its search.
+    proof : str or None
+        For what was found: ``"optimal"`` or ``"exhausted"`` where no nearer row with these columns reaches.
+        For what cannot: ``"unreachable"`` (from the inside of a linear model, or of trees with
+        ``prove=True``), ``"exhausted"`` (every legal row was asked) or ``"infeasible"`` (the constraints
+        leave no row).
+    """
+
+    columns: tuple[str, ...]
+    status: LeverStatus
+    distance: float | None = None
+    changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    prediction: Any = None
+    score: float | None = None
+    rows_asked: int = 0
+    proof: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What this lever does, in one sentence."""
+        named = join(self.columns)
+        if self.status == "found":
+            return f"Changing {named} flips the decision at a distance of {show(self.distance)}."
+        if self.status == "unreachable":
+            why = f" ({_WHY[self.proof]})" if self.proof in _WHY else ""
+            return f"Changing {named} alone cannot flip the decision{why}."
+        return f"Changing {named} alone was not found to flip the decision ({self.rows_asked:,} rows asked)."
+
+
+@dataclass(frozen=True)
+class Menu:
+    """Which single columns, pairs and triples can flip a decision under the constraints.
+
+    Attributes
+    ----------
+    status : str
+        How the query ends with all columns free, as in `Explanation`.
+    target : str
+        What is to be reached, in words.
+    levers : tuple of Lever
+        Those that flip, nearest first. A set that contains a smaller one that flips is here only if it is at
+        least 10% nearer.
+    unable : tuple of Lever
+        Those that were tried in vain, or shown to be unable.
+    most_columns : int
+        How many columns a set holds at most.
+    sets_tried, sets_untried : int
+        How many sets were searched, and how many of all there are were not.
+    rows_used : int
+        Model rows that all this took.
+    """
+
+    status: str
+    target: str
+    levers: tuple[Lever, ...] = ()
+    unable: tuple[Lever, ...] = ()
+    most_columns: int = 3
+    sets_tried: int = 0
+    sets_untried: int = 0
+    rows_used: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """What can be pulled, and what cannot, in one paragraph."""
+        return " ".join(_sentences(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, text and numbers."""
+        return {"schema": ADVICE_VERSION, **listed(asdict(self)), "sentence": self.sentence}
+
+    def __repr__(self) -> str:
+        rows = (*self.levers, *self.unable)
+        return f"{self.sentence}\n\n{_table(rows)}" if rows else self.sentence
+
+
+def _sentences(menu: Menu) -> Iterator[str]:
+    if menu.status == "already_there":
+        yield f"The model already answers what reaches {menu.target}: no lever is needed."
+        return
+    if menu.status == "infeasible":
+        yield "No row meets the constraints at once, so that no column can be changed."
+        return
+    if menu.levers:
+        told = "; ".join(
+            f"{join(one.columns)} (distance {show(one.distance)})" for one in menu.levers[:_MOST_TOLD]
+        )
+        yield f"What can reach {menu.target}, nearest first: {told}."
+    else:
+        yield f"No set of up to {menu.most_columns} columns was found that reaches {menu.target}."
+    yield from _about_unable(menu.unable)
+    if menu.sets_untried:
+        yield f"{menu.sets_tried:,} sets of columns were tried, {menu.sets_untried:,} were not."
+
+
+def _about_unable(unable: Sequence[Lever]) -> Iterator[str]:
+    """Tell about single columns, or about the sets where there are only larger ones."""
+    singles = [one for one in unable if len(one.columns) == 1]
+    proved = [one.columns[0] for one in singles if one.status == "unreachable"]
+    missed = [one for one in singles if one.status == "not_found"]
+    if proved:
+        yield f"Shown to be unable to alone: {join(proved)}."
+    if missed:
+        rows = sum(one.rows_asked for one in missed)
+        named = join(one.columns[0] for one in missed)
+        yield f"Not found to alone: {named} ({rows:,} rows asked)."
+
+
+def _table(levers: Sequence[Lever]) -> str:
+    lines = [("columns", "status", "distance", "rows", "proof")]
+    for one in levers:
+        distance = "" if one.distance is None else show(one.distance)
+        status = one.status.replace("_", " ")
+        lines.append((join(one.columns), status, distance, f"{one.rows_asked:,}", one.proof or ""))
+    return columns(lines)

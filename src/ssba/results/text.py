@@ -1,0 +1,262 @@
+"""Plain-text views of results: one sentence, a table for the terminal, an overview of many."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+_MOST_LISTED = 5
+# Numbers with more digits than this may be those of 32 bits, the largest of which is this.
+_LONG, _MOST_SINGLE = 12, 3e38
+
+if TYPE_CHECKING:
+    from ssba.results.explanation import Counterfactual, Evidence, Explanation
+
+
+def sentence(explanation: "Explanation") -> str:
+    """Say what came out and, where there is one, the remedy."""
+    told = {
+        "found": _found,
+        "bounded": _bounded,
+        "infeasible": _infeasible,
+        "already_there": _already_there,
+        "out_of_budget": _out_of_budget,
+    }
+    return told[explanation.status.value](explanation)
+
+
+def _found(explanation: "Explanation") -> str:
+    best = explanation.counterfactuals[0]
+    changes = join(_change(explanation, name, *both) for name, both in best.changes.items())
+    if best.prediction == explanation.prediction or isinstance(best.prediction, float):
+        score = f" ({show(explanation.score)} before, {show(best.score)} after)" if best.score else ""
+        return f"Changing {changes} reaches {explanation.target}{score}."
+    turned = f"from {show(explanation.prediction)} to {show(best.prediction)}"
+    return f"Changing {changes} turns the model's answer {turned}."
+
+
+def _change(explanation: "Explanation", name: str, before: Any, after: Any) -> str:
+    now, then = show_both(before, after, explanation.units.get(name))
+    return f"{name} from {now} to {then}"
+
+
+def _bounded(explanation: "Explanation") -> str:
+    move = explanation.bounded
+    if move is None or not move.changes:
+        return (
+            f"No feasible row was found that reaches {_wished(explanation)}, and no feasible move comes "
+            "nearer to the boundary than the query itself; "
+            f"relax a constraint: {_listed(_relaxable(explanation))}."
+        )
+    left = score = ""
+    if move.distance_to_boundary is not None:
+        left = f" and leaves {move.distance_to_boundary:.3g} to the boundary"
+    if explanation.score is not None and move.score is not None:
+        score = f", with the score going from {explanation.score:.3g} to {move.score:.3g}"
+    return (
+        f"No feasible row was found that reaches {_wished(explanation)}. The bounded move changes "
+        f"{join(move.changes)}{left}{score}; "
+        f"relax a constraint to get further: {_listed(_relaxable(explanation))}."
+    )
+
+
+def _wished(explanation: "Explanation") -> str:
+    return (
+        f"{explanation.target} with {join(explanation.wishes)}" if explanation.wishes else explanation.target
+    )
+
+
+def _relaxable(explanation: "Explanation") -> tuple[str, ...]:
+    return (*explanation.wishes, *explanation.constraints)
+
+
+def _infeasible(explanation: "Explanation") -> str:
+    return (
+        f"No row can meet the constraints at once: {_listed(explanation.clash)} contradict each other "
+        "for this query; drop or relax one of them."
+        if len(explanation.clash) > 1
+        else f"No row can meet the constraint {_listed(explanation.clash)} for this query; drop or relax it."
+    )
+
+
+def _already_there(explanation: "Explanation") -> str:
+    now = show(explanation.prediction)
+    return f"The model already answers {now}, which reaches {explanation.target}: nothing to change."
+
+
+def _out_of_budget(explanation: "Explanation") -> str:
+    if explanation.prediction is None:
+        return (
+            f"No row was found that meets the constraints {_listed(explanation.constraints)}, but it is not "
+            "certain that there is none; relax one of them, or allow more with "
+            "budget=ssba.Budget(seconds=...)."
+        )
+    return (
+        f"The budget ran out after {explanation.rows_used:,} model rows before any feasible row reached "
+        f"{_wished(explanation)}; allow more with budget=ssba.Budget(rows=...)."
+    )
+
+
+def evidence_sentence(evidence: "Evidence") -> str:
+    """Say what speaks for there being no nearer answer; empty where nothing was shown."""
+    told = _shown(evidence)
+    if evidence.lower_bound and not evidence.proof:
+        told += f" No feasible row nearer than {evidence.lower_bound:.4g} can reach it."
+    if evidence.reading_contradicted:
+        told += " The model contradicts what was read from its inside, so nothing was proved from there."
+    return told.strip()
+
+
+def _shown(evidence: "Evidence") -> str:
+    if evidence.proof == "optimal" and evidence.lower_bound is not None:
+        return f"Proved optimal: no feasible row nearer than {evidence.lower_bound:.4g} reaches the target."
+    if evidence.proof == "unreachable":
+        return "Proved: no feasible row reaches the target."
+    if evidence.proof == "exhausted":
+        which = "feasible" if evidence.nearer_than is None else "nearer feasible"
+        return f"Exact: each and every {which} row was asked, and none reaches the target."
+    if evidence.share is not None and evidence.nearer_than is not None:
+        rows = "row" if evidence.drawn == 1 else "rows"
+        return (
+            f"At 95% confidence under {percent_above(evidence.share)} of the feasible region nearer "
+            f"than {evidence.nearer_than:.4g} reaches the target "
+            f"({evidence.drawn:,} {rows} drawn there, none did)."
+        )
+    if evidence.asked_nearer and evidence.nearer_than is not None:
+        return (
+            f"The search asked about {evidence.asked_nearer:,} feasible rows nearer than "
+            f"{evidence.nearer_than:.4g}; none reached the target."
+        )
+    return ""
+
+
+def shown_lines(explanation: "Explanation") -> list[str]:
+    """Say, a line each, what was shown beside the answers: no nearer ones, and the room around them."""
+    lines = [explanation.evidence.sentence] if explanation.evidence.sentence else []
+    around = [one.rows_around for one in explanation.counterfactuals if one.rows_around]
+    if around:
+        each = "each answer" if len(around) > 1 else "the answer"
+        lines.append(
+            f"{min(around):,} rows within the wished distance of {each} were asked: all reach the target."
+        )
+    return lines
+
+
+def percent_above(share: float) -> str:
+    """Write a share as a percentage that is not below it, in two digits.
+
+    >>> percent_above(0.04951), percent_above(0.00299), percent_above(0.95)
+    ('5%', '0.3%', '95%')
+    """
+    digits = 1 - math.floor(math.log10(100 * share))
+    # What the last bits of the product add is not worth another digit.
+    return f"{math.ceil(round(100 * share * 10**digits, 6)) / 10**digits:g}%"
+
+
+def report(explanation: "Explanation") -> str:
+    """Return a readable page for the terminal: the sentence, the changes, how it was found."""
+    parts = [f"{explanation.status.value}: {sentence(explanation)}"]
+    answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
+    parts += [_table(explanation, answer) for answer in answers if answer.changes]
+    parts += shown_lines(explanation)
+    parts.append(
+        f"{explanation.rows_used:,} model rows, {explanation.seconds:.2f} s, seed {explanation.seed}"
+    )
+    return "\n\n".join(parts)
+
+
+def _table(explanation: "Explanation", answer: "Counterfactual") -> str:
+    lines = [("column", "now", "proposed")]
+    for name, (before, after) in answer.changes.items():
+        lines.append((name, *show_both(before, after, explanation.units.get(name))))
+    lines.append(("prediction", show(explanation.prediction), show(answer.prediction)))
+    if explanation.score is not None and answer.score is not None:
+        lines.append(("score", show(explanation.score), show(answer.score)))
+    lines.append(("distance", "0", show(answer.distance)))
+    if answer.distance_to_data is not None:
+        lines.append(("distance to data", "", show(answer.distance_to_data)))
+    return columns(lines)
+
+
+def columns(lines: Sequence[Sequence[str]]) -> str:
+    """Align cells in columns.
+
+    >>> print(columns([("a", "b"), ("long", "c")]))
+    a     b
+    long  c
+    """
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    aligned = (
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
+    )
+    return "\n".join(line.rstrip() for line in aligned)
+
+
+def overview(explanations: Sequence["Explanation"]) -> str:
+    """Return one line for many results: how many ended how."""
+    counts = Counter(one.status.value for one in explanations)
+    told = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    return f"<{len(explanations)} explanations: {told or 'none'}>"
+
+
+def show_both(before: Any, after: Any, unit: str | None = None) -> tuple[str, str]:
+    """Write two values of a cell with all their digits: what is shown is what was scored.
+
+    >>> show_both(240.5, 241.0, "mg/dl")
+    ('240.5 mg/dl', '241 mg/dl')
+    """
+    return cell(before, unit), cell(after, unit)
+
+
+def cell(value: Any, unit: str | None = None) -> str:
+    """Write a cell of a row in full.
+
+    >>> cell(0.1), cell(3.0), cell(None)
+    ('0.1', '3', 'missing')
+    """
+    return show(_digits(value) if isinstance(value, float) else value, unit)
+
+
+def _digits(value: float) -> str:
+    """Write as many digits as tell a number from its neighbours: those of 32 bits where it is one of these.
+
+    >>> _digits(32.599998474121094), _digits(32.599998474121), _digits(1e300)
+    ('32.6', '32.599998474121', '1e+300')
+    """
+    full = repr(value).removesuffix(".0")
+    # Few long numbers of 64 bits are numbers of 32 bits, too, unless they come from a column of these.
+    if len(full) > _LONG and abs(value) < _MOST_SINGLE and float(np.float32(value)) == value:
+        return str(np.float32(value))
+    return full
+
+
+def show(value: Any, unit: str | None = None) -> str:
+    """Write a value for a person: short numbers, a word for missing, the unit behind.
+
+    >>> show(2.30000001, "mm"), show(None), show("typical")
+    ('2.3 mm', 'missing', 'typical')
+    """
+    if value is None:
+        return "missing"
+    written = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{written} {unit}" if unit else written
+
+
+def join(words: Iterable[str]) -> str:
+    """Join words as in a sentence.
+
+    >>> join(["a", "b", "c"])
+    'a, b and c'
+    """
+    *most, last = list(words) or ["nothing"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _listed(constraints: Sequence[str]) -> str:
+    if not constraints:
+        return "there are none but the ranges of the data, which between(...) widens"
+    shown = [f'"{one}"' for one in constraints[:_MOST_LISTED]]
+    more = len(constraints) - len(shown)
+    return join([*shown, f"{more} more"] if more else shown)

@@ -1,0 +1,108 @@
+"""A trial: what the model says about an edited row, and what it still lacks."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ssba.results.advice import ADVICE_VERSION
+from ssba.results.plan import change_words, listed
+from ssba.results.text import cell, columns, join, show, show_both
+
+if TYPE_CHECKING:
+    from ssba.results.explanation import Counterfactual
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The query with some cells edited by the user, as the model answers it.
+
+    Attributes
+    ----------
+    tried : dict
+        What was edited: column -> (before, after).
+    values : dict
+        The whole edited row.
+    prediction, score
+        What the model says about it; the score is None where the model gives none.
+    score_before : float or None
+        The score of the query.
+    reached : bool
+        Whether the edited row reaches the target.
+    broken : tuple of str
+        The constraints that it breaks, as text.
+    outside : tuple of str
+        Cells beyond what the data show or the column holds, in words.
+    enough : bool
+        Whether the edited row is an answer: it reaches the target and nothing stands against it.
+    answer : Counterfactual or None
+        The nearest row that was found to be an answer, with what was tried kept where that is possible. None
+        where the trial itself is enough, or where no answer was found.
+    lacks : dict
+        What is missing from the edited row to that answer: column -> (tried, needed).
+    distance_left : float or None
+        How far that is, in the explainer's metric.
+    keeps : bool
+        Whether the answer keeps all that was tried; true where there is none.
+    target : str
+        What is to be reached, in words.
+    units : dict
+        The units of the columns that have one.
+    """
+
+    tried: dict[str, tuple[Any, Any]]
+    values: dict[str, Any]
+    prediction: Any
+    score: float | None
+    score_before: float | None
+    reached: bool
+    broken: tuple[str, ...]
+    outside: tuple[str, ...]
+    enough: bool
+    answer: "Counterfactual | None"
+    lacks: dict[str, tuple[Any, Any]]
+    distance_left: float | None
+    keeps: bool
+    target: str
+    units: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, in a few plain sentences."""
+        return " ".join([_verdict(self), *_objections(self), *_lacking(self)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, text and numbers."""
+        plain: dict[str, Any] = listed(asdict(self))
+        return {"schema": ADVICE_VERSION, **plain, "sentence": self.sentence}
+
+    def __repr__(self) -> str:
+        if not self.lacks:
+            return self.sentence
+        lines = [("column", "tried", "needed")]
+        lines += [(name, *show_both(*both, self.units.get(name))) for name, both in self.lacks.items()]
+        return f"{self.sentence}\n\n{columns(lines)}"
+
+
+def _verdict(trial: Trial) -> str:
+    edits = join(f"{name} {cell(after, trial.units.get(name))}" for name, (_, after) in trial.tried.items())
+    edited = f"With {edits}" if trial.tried else "With nothing edited"
+    score = "" if trial.score is None or trial.score == trial.prediction else f" (score {trial.score:.4g})"
+    outcome = "which reaches" if trial.reached else "which does not reach"
+    return f"{edited} the model answers {show(trial.prediction)}{score}, {outcome} {trial.target}."
+
+
+def _objections(trial: Trial) -> Iterable[str]:
+    if trial.broken:
+        yield f"It breaks {join(trial.broken)}."
+    if trial.outside:
+        yield f"{join(trial.outside)}."
+
+
+def _lacking(trial: Trial) -> Iterable[str]:
+    if trial.enough:
+        yield "Nothing is lacking."
+    elif trial.answer is None:
+        yield "From there no feasible row was found that reaches the target."
+    else:
+        kept = "" if trial.keeps else ", which does not keep all that was tried"
+        yield f"What still lacks{kept}: {change_words(trial.lacks, trial.units)}."

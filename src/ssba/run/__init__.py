@@ -1,1 +1,0 @@
-"""Where it runs: the array namespace of the kernels, and the executors of the work."""

@@ -1,0 +1,180 @@
+"""What kind a column is, by its cells: numbers and their step, whole numbers, levels and their order."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.columns.features import (
+    Declaration,
+    Feature,
+    boolean,
+    categorical,
+    integer,
+    is_missing,
+    numeric,
+    ordinal,
+)
+from ssba.columns.frames import RawColumn
+from ssba.columns.inference import infer_feature
+from ssba.errors import SchemaError
+from ssba.suggest.levels import ordered_levels
+from ssba.suggest.names import is_code, meaning_of, unit_of
+
+Flag = Literal["constant", "identifier", "unreadable"]
+Numbers = NDArray[np.float64]
+
+# Fewer cells than this say nothing about steps, two values or being unique.
+_ENOUGH = 10
+# Numbers with so few values may be codes.
+_FEW = 5
+_MOST_CODES = 100
+# More texts than this are no scale that a person thinks in.
+_MOST_LEVELS = 20
+_MOST_DECIMALS = 4
+_LARGEST_WHOLE = 1e9
+_YES_AND_NO = (
+    {"yes", "no"},
+    {"y", "n"},
+    {"true", "false"},
+    {"t", "f"},
+    {"present", "absent"},
+    {"positive", "negative"},
+    {"on", "off"},
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a column looks like: what to declare (None: its dtype tells), why, and what stands out."""
+
+    column: RawColumn
+    feature: Feature | None
+    declaration: Declaration | None
+    reasons: tuple[str, ...]
+    flag: Flag | None = None
+
+
+def read_kind(column: RawColumn) -> Reading:
+    """Propose a kind for a column, and say what stands out."""
+    try:
+        declaration, why = _proposal(column)
+        feature = infer_feature(column, declaration)
+    except SchemaError as error:
+        return Reading(column, None, None, (str(error),), "unreadable")
+    flag, more = _what_stands_out(column, feature)
+    told = tuple(one for one in (*more, why, _about_missing(column)) if one)
+    return Reading(column, feature, declaration, told, flag)
+
+
+def present_numbers(column: RawColumn) -> Numbers:
+    """Return the numbers of a column without missing cells."""
+    assert isinstance(column.cells, np.ndarray)
+    return np.asarray(column.cells[~np.isnan(column.cells)])
+
+
+def missing_cells(column: RawColumn) -> int:
+    """Return how many cells of a column are missing."""
+    if isinstance(column.cells, np.ndarray):
+        return int(np.isnan(column.cells).sum())
+    return sum(map(is_missing, column.cells))
+
+
+def _proposal(column: RawColumn) -> tuple[Declaration | None, str]:
+    if column.family in ("integer", "float"):
+        return _of_numbers(column, present_numbers(column))
+    if column.family == "text" and not column.order:
+        return _of_texts(column)
+    return None, "its levels have an order in the data" if column.order else ""
+
+
+def _of_numbers(column: RawColumn, numbers: Numbers) -> tuple[Declaration | None, str]:
+    values = np.unique(numbers)
+    unit = unit_of(column.name)
+    decimals = _decimals(column, numbers)
+    if len(numbers) >= _ENOUGH and len(values) == 2:
+        return boolean(), f"two values only, {_shown(values)}"
+    if decimals == 0:
+        if is_code(column.name) and len(values) <= _MOST_CODES:
+            return categorical(), f"{len(values)} whole numbers that its name calls codes"
+        return _of_whole_numbers(column, values, unit)
+    if decimals is not None:
+        step = 10.0**-decimals
+        return numeric(step=step, unit=unit), f"every value is a multiple of {step:g}"
+    return (numeric(unit=unit) if unit else None), ""
+
+
+def _of_whole_numbers(column: RawColumn, values: Numbers, unit: str | None) -> tuple[Declaration | None, str]:
+    told = "whole numbers only" if column.family == "float" else ""
+    if 2 < len(values) <= _FEW:
+        told = f"few values, {_shown(values)}: declare ssba.categorical() if they are codes without order"
+    return (integer(unit=unit) if unit or column.family == "float" else None), told
+
+
+def _decimals(column: RawColumn, numbers: Numbers) -> int | None:
+    """Return how many decimals the numbers have, 0 to 4; None for more, and where few numbers cannot tell."""
+    if column.family == "integer":
+        return 0
+    if len(numbers) < _ENOUGH or np.abs(numbers).max() > _LARGEST_WHOLE:
+        return None
+    slack = 1e-6 if column.single else 1e-12
+    for decimals in range(_MOST_DECIMALS + 1):
+        scaled = numbers * 10.0**decimals
+        if (np.abs(scaled - np.round(scaled)) <= slack * np.maximum(1.0, np.abs(scaled))).all():
+            return decimals
+    return None
+
+
+def _of_texts(column: RawColumn) -> tuple[Declaration | None, str]:
+    cells = [cell for cell in column.cells if not is_missing(cell)]
+    if not all(isinstance(cell, str) for cell in cells):
+        return None, ""
+    levels = sorted(set(cells))
+    if {level.casefold().strip() for level in levels} in _YES_AND_NO:
+        return boolean(), f"two values only, {' and '.join(map(repr, levels))}"
+    if len(levels) <= _MOST_LEVELS and not is_code(column.name) and (order := ordered_levels(levels)):
+        return ordinal(order), f"the levels look ordered: {' < '.join(order)}"
+    if len(levels) > 2 and all(_is_number(level) for level in levels):
+        return None, "text that holds numbers: convert the column to numbers if they have an order"
+    return None, ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _what_stands_out(column: RawColumn, feature: Feature) -> tuple[Flag | None, tuple[str, ...]]:
+    if feature.is_constant:
+        return "constant", ("one value only: it cannot tell rows apart",)
+    if _is_identifier(column):
+        return "identifier", ("another value in every row: an identifier, best left out of the model",)
+    return None, ()
+
+
+def _is_identifier(column: RawColumn) -> bool:
+    if len(column.cells) < _ENOUGH or column.family not in ("integer", "text"):
+        return False
+    if missing_cells(column) or len(set(column.cells)) < len(column.cells):
+        return False
+    if column.family == "text":
+        return True
+    named = meaning_of(column.name)
+    counted = present_numbers(column)
+    is_numbering = counted.max() - counted.min() + 1 == len(counted) and (np.diff(counted) == 1).all()
+    return bool(is_numbering) or (named is not None and named.rule == "identifier")
+
+
+def _about_missing(column: RawColumn) -> str:
+    missing = missing_cells(column)
+    if not missing:
+        return ""
+    return f"missing in {missing:,} of {len(column.cells):,} rows; ssba.may_fill lets an answer fill it"
+
+
+def _shown(values: Numbers) -> str:
+    return ", ".join(f"{value:g}" for value in values)

@@ -1,0 +1,1 @@
+"""How results look: charts, reports, notebooks. Nothing here asks a model."""

@@ -1,0 +1,349 @@
+"""What a change chart draws: a track for each column, from the data's lowest value to its highest.
+
+No drawing happens here, so that matplotlib's charts and the report's SVG show the same.
+"""
+
+import math
+import numbers
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssba.constraints.constraint import constraint, fixed
+from ssba.errors import ArgumentError, ConstraintError
+from ssba.results import text
+
+if TYPE_CHECKING:
+    from ssba.results.explanation import Counterfactual, Explanation
+
+_BINS = 40
+_MOST_LEVELS = 8
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known about the columns beside a result: all of it optional, none of it from the model.
+
+    Attributes
+    ----------
+    population : frame or mapping from columns to values, optional
+        Other rows of the data; their distribution is drawn behind each change.
+    allowed : dict
+        Column to (low, high): what the constraints leave of a number for this query; None for an open end.
+        For a category: the permitted levels.
+    meanings : dict
+        Column to what it means, for a person.
+
+    Examples
+    --------
+    >>> around = Surroundings({"chol": [180, 210, 240]}, {"chol": (160, 240)}, {"chol": "cholesterol"})
+    >>> around.values("chol"), around.label("chol"), around.label("age")
+    ([180, 210, 240], 'cholesterol', 'age')
+    """
+
+    population: Any = None
+    allowed: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, ends in self.allowed.items():
+            if isinstance(ends, str) or not isinstance(ends, Iterable):
+                raise ArgumentError(
+                    f"allowed[{name!r}] is {ends!r:.80}; give (low, high) for a number, the permitted levels "
+                    "for a category"
+                )
+
+    def values(self, name: str) -> list[Any]:
+        """The population's known values of a column."""
+        if self.population is None:
+            return []
+        try:
+            column = self.population[name]
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"population has no column {name!r} ({type(error).__name__}); give a frame, or a mapping "
+                "from columns to values, with all columns of the query"
+            ) from None
+        cells = column.to_list() if hasattr(column, "to_list") else np.asarray(column, dtype=object).tolist()
+        plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+        return [cell for cell in plain if not _is_missing(cell) and not _is_endless(cell)]
+
+    def label(self, name: str) -> str:
+        """What a column is called in a picture."""
+        return self.meanings.get(name, name)
+
+
+@dataclass(frozen=True)
+class Track:
+    """One column of a change chart; all places lie between 0, the track's left end, and 1.
+
+    Attributes
+    ----------
+    name, label, unit
+        The column, what it means and its unit.
+    now, proposed
+        The query's value and the answer's, as they are.
+    before, after : float or None
+        Where these lie; None for a missing value.
+    ends : (str, str)
+        What stands at the two ends, written; for categories the first and the last level.
+    levels : tuple of (place, level)
+        The levels of a category, and where they lie; empty for a number.
+    values : tuple of (place, number)
+        The same for a number of which the data know few values.
+    shape : tuple of (place, height)
+        The population's distribution, the highest place having height 1; empty where no data are given.
+    is_counted : bool
+        Whether each place of `shape` is one value: a level, or a number of which the data know few.
+    allowed : (float, float) or None
+        What the constraints leave, as far as the track goes.
+    permitted : tuple of float or None
+        The same for a category: the places of the permitted levels.
+    is_fixed : bool
+        Whether a constraint holds the column.
+    """
+
+    name: str
+    label: str
+    unit: str | None
+    now: Any
+    proposed: Any
+    before: float | None
+    after: float | None
+    ends: tuple[str, str]
+    levels: tuple[tuple[float, str], ...] = ()
+    values: tuple[tuple[float, str], ...] = ()
+    shape: tuple[tuple[float, float], ...] = ()
+    is_counted: bool = False
+    allowed: tuple[float, float] | None = None
+    permitted: tuple[float, ...] | None = None
+    is_fixed: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the answer differs from the query here."""
+        return not _same(self.now, self.proposed)
+
+    @property
+    def marks(self) -> tuple[tuple[float, str], ...]:
+        """The values of which the data know few, and where they lie; else the two ends."""
+        low, high = self.ends
+        return self.values or ((0.0, low), (1.0, high))
+
+    @property
+    def told(self) -> str:
+        """The change in words.
+
+        >>> track = make_track("chol", 286.0, 240.0, Surroundings(), unit="mg/dl")
+        >>> track.told
+        '286 to 240 mg/dl'
+        """
+        if not self.is_changed:
+            return f"{text.cell(self.now, self.unit)}, {'fixed' if self.is_fixed else 'unchanged'}"
+        return f"{text.cell(self.now)} to {text.cell(self.proposed, self.unit)}"
+
+
+def tracks_of(
+    explanation: "Explanation",
+    surroundings: Surroundings | None = None,
+    answer: int = 0,
+    only_changes: bool = False,
+) -> tuple[Track, ...]:
+    """Return a track for each column of a result: changed ones first, then free ones, then fixed ones.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        The result; without an answer nothing is changed.
+    surroundings : Surroundings, optional
+        The data, the allowed ranges and the meanings of the columns.
+    answer : int
+        Which of several counterfactuals.
+    only_changes : bool
+        Leave out the columns that stay.
+
+    Examples
+    --------
+    >>> import ssba
+    >>> row = ssba.Counterfactual({"chol": 240, "sex": "male"}, {"chol": (286, 240)}, 1.0, "well")
+    >>> found = ssba.Explanation(ssba.Status.FOUND, {"chol": 286, "sex": "male"}, "ill", None, "'well'",
+    ...                          constraints=("sex == x.sex",), counterfactuals=(row,))
+    >>> [(track.label, track.told) for track in tracks_of(found)]
+    [('chol', '286 to 240'), ('sex', 'male, fixed')]
+    """
+    around = surroundings or Surroundings()
+    move = move_of(explanation, answer)
+    values = explanation.query if move is None else move.values
+    held = fixed_columns(explanation)
+    made = [
+        make_track(name, now, values[name], around, explanation.units.get(name), name in held)
+        for name, now in explanation.query.items()
+    ]
+    made.sort(key=lambda track: (not track.is_changed, track.is_fixed))
+    return tuple(track for track in made if track.is_changed or not only_changes)
+
+
+def move_of(explanation: "Explanation", answer: int = 0) -> "Counterfactual | None":
+    """The answer that is shown: a counterfactual, the bounded move where there is none, or None."""
+    answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
+    if not answers and answer == 0:
+        return None
+    if not isinstance(answer, int) or isinstance(answer, bool) or not 0 <= answer < len(answers):
+        raise ArgumentError(f"answer={answer!r} is not there; there are {len(answers)} answers, from 0 on")
+    return answers[answer]
+
+
+def fixed_columns(explanation: "Explanation") -> frozenset[str]:
+    """The columns that a constraint of the result holds at the query's value."""
+    told = set()
+    for one in explanation.constraints:
+        try:
+            told.add(constraint(one))
+        except ConstraintError:
+            # A result written by a later release may know constraints that we do not.
+            continue
+    return frozenset(name for name in explanation.query if fixed(name) in told)
+
+
+def make_track(
+    name: str,
+    now: Any,
+    proposed: Any,
+    surroundings: Surroundings,
+    unit: str | None = None,
+    is_fixed: bool = False,
+) -> Track:
+    """Return the track of one column, as a number or as a category."""
+    values = surroundings.values(name)
+    shown = [cell for cell in (now, proposed) if not _is_missing(cell)]
+    numeric = all(_is_number(cell) for cell in [*shown, *values]) and bool(shown or values)
+    make = _number_track if numeric else _level_track
+    track = Track(
+        name, surroundings.label(name), unit, now, proposed, None, None, ("", ""), is_fixed=is_fixed
+    )
+    return make(track, values, surroundings.allowed.get(name))
+
+
+def _number_track(track: Track, values: Sequence[float], allowed: Sequence[Any] | None) -> Track:
+    cells = [float(cell) for cell in (track.now, track.proposed) if not _is_missing(cell)]
+    ends = [float(end) for end in _both_ends(track.name, allowed) if end is not None and math.isfinite(end)]
+    low, high = _span([*cells, *map(float, values)] or ends, ends if not values else [])
+
+    def place(cell: Any) -> float | None:
+        return None if _is_missing(cell) else (float(cell) - low) / (high - low)
+
+    few = _few(values)
+    bars = tuple(((one - low) / (high - low), few[one] / max(few.values())) for one in sorted(few))
+    return replace(
+        track,
+        before=place(track.now),
+        after=place(track.proposed),
+        ends=(text.show(low), text.show(high)),
+        values=tuple(((one - low) / (high - low), text.show(one)) for one in sorted(few)),
+        shape=bars or _silhouette(values, low, high),
+        is_counted=bool(few),
+        allowed=_clipped(_both_ends(track.name, allowed), low, high) if allowed is not None else None,
+    )
+
+
+def _both_ends(name: str, allowed: Sequence[Any] | None) -> tuple[Any, Any]:
+    if allowed is None:
+        return None, None
+    if len(allowed) != 2 or not all(end is None or _is_number(end) for end in allowed):
+        raise ArgumentError(
+            f"allowed[{name!r}] is {allowed!r:.80}; give (low, high), with None for an open end"
+        )
+    return allowed[0], allowed[1]
+
+
+def _span(values: Sequence[float], ends: Sequence[float]) -> tuple[float, float]:
+    """Return the lowest and the highest value, a little apart where they are one."""
+    low, high = min([*values, *ends], default=0.0), max([*values, *ends], default=0.0)
+    room = max(1.0, abs(low)) / 2
+    return (low, high) if high > low else (low - room, high + room)
+
+
+def _clipped(ends: tuple[Any, Any], low: float, high: float) -> tuple[float, float]:
+    first = low if ends[0] is None else min(max(float(ends[0]), low), high)
+    last = high if ends[1] is None else min(max(float(ends[1]), low), high)
+    return (first - low) / (high - low), (last - low) / (high - low)
+
+
+def _few(values: Sequence[float]) -> Counter[float]:
+    """Return how often each value occurs, where there are few of them."""
+    counts = Counter(map(float, values))
+    return counts if len(counts) <= _MOST_LEVELS else Counter()
+
+
+def _silhouette(values: Sequence[float], low: float, high: float) -> tuple[tuple[float, float], ...]:
+    """Return a smoothed histogram, so that a few rows do not look like a comb."""
+    if not values:
+        return ()
+    counts, edges = np.histogram(np.asarray(values, dtype=float), bins=_BINS, range=(low, high))
+    kernel = np.exp(-0.5 * (np.arange(-4, 5) / 1.5) ** 2)
+    padded = np.pad(counts.astype(float), 4, mode="reflect")
+    heights = np.convolve(padded, kernel / kernel.sum(), mode="valid")
+    middles = ((edges[:-1] + edges[1:]) / 2 - low) / (high - low)
+    tallest = float(heights.max()) or 1.0
+    return tuple(zip(middles.tolist(), (heights / tallest).tolist(), strict=True))
+
+
+def _level_track(track: Track, values: Sequence[Any], allowed: Sequence[Any] | None) -> Track:
+    levels = _levels(track, values)
+    step = 1 / max(1, len(levels) - 1)
+    places = {level: number * step if len(levels) > 1 else 0.5 for number, level in enumerate(levels)}
+    counts = Counter(_level(cell) for cell in values)
+    most = max((counts[level] for level in levels), default=0) or 1
+    return replace(
+        track,
+        before=None if _is_missing(track.now) else places[_level(track.now)],
+        after=None if _is_missing(track.proposed) else places[_level(track.proposed)],
+        ends=(levels[0], levels[-1]) if levels else ("", ""),
+        levels=tuple((place, level) for level, place in places.items()),
+        shape=tuple((place, counts[level] / most) for level, place in places.items()) if values else (),
+        is_counted=True,
+        permitted=None if allowed is None else _permitted(places, allowed),
+    )
+
+
+def _levels(track: Track, values: Sequence[Any]) -> list[str]:
+    """Return the levels to draw: the two that matter, and the most frequent others, in order of frequency."""
+    needed = [_level(cell) for cell in (track.now, track.proposed) if not _is_missing(cell)]
+    frequent = [level for level, _ in Counter(_level(cell) for cell in values).most_common()]
+    kept = list(dict.fromkeys([*needed, *frequent]))[:_MOST_LEVELS]
+    return [level for level in frequent if level in kept] + [level for level in kept if level not in frequent]
+
+
+def _permitted(places: Mapping[str, float], allowed: Sequence[Any]) -> tuple[float, ...]:
+    told = {_level(level) for level in allowed}
+    return tuple(place for level, place in places.items() if level in told)
+
+
+def _level(cell: Any) -> str:
+    return text.cell(cell)
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, numbers.Real) and not isinstance(cell, bool | np.bool_)
+
+
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return False
+    # pandas writes its missing cells so; it may not be installed.
+    return (
+        cell is None or (isinstance(cell, numbers.Real) and math.isnan(cell)) or str(cell) in ("<NA>", "NaT")
+    )
+
+
+def _is_endless(cell: Any) -> bool:
+    return isinstance(cell, numbers.Real) and math.isinf(cell)
+
+
+def _same(now: Any, proposed: Any) -> bool:
+    if _is_missing(now) or _is_missing(proposed):
+        return _is_missing(now) and _is_missing(proposed)
+    return bool(now == proposed)

@@ -1,0 +1,194 @@
+"""The sections of a report about what can be done with a result: plan, ranges, why not, levers."""
+
+from typing import TYPE_CHECKING, Any
+
+from ssba.results import prose, text
+from ssba.views.charts.tracks import Surroundings
+from ssba.views.report.html import Cell, Markup, element, joined, paragraph, section, table
+from ssba.views.report.query import column_name
+from ssba.views.report.svg import steps_picture
+
+if TYPE_CHECKING:
+    from ssba.results.levers import Lever, Menu
+    from ssba.results.plan import Plan, Step
+    from ssba.results.ranges import Interval, Ranges
+    from ssba.results.why_not import Binding, Relaxation, WhyNot
+
+_MOST_LISTED = 12
+
+
+def plan_section(plan: "Plan", around: Surroundings) -> Markup | None:
+    """Show the steps of a plan, and the score after each."""
+    if not plan.steps:
+        return section("Step by step", paragraph(plan.sentence))
+    scores = [plan.score, *(step.score_after for step in plan.steps)]
+    picture = None
+    if all(score is not None for score in scores):
+        reached = [False, *(step.reached for step in plan.steps)]
+        told = ", ".join(prose.short(score) for score in scores)
+        picture = element(
+            "figure",
+            steps_picture(
+                f"Score of the target after each step: {told}", [one or 0.0 for one in scores], reached
+            ),
+            element(
+                "figcaption", "Score of the target after each step; a diamond where the target is reached."
+            ),
+        )
+    heads = [
+        "Step",
+        "What to do",
+        Cell("Score after it", "number"),
+        Cell("It adds", "number"),
+        "The model then says",
+    ]
+    rows = [_step_row(number, step, plan, around) for number, step in enumerate(plan.steps, start=1)]
+    return section(
+        "Step by step",
+        paragraph(_plan_intro(plan)),
+        *(paragraph(remark) for remark in _plan_remarks(plan, around)),
+        table("The steps of the plan, in order", heads, rows),
+        picture,
+    )
+
+
+def _plan_intro(plan: "Plan") -> str:
+    order = "chosen among all orders" if plan.best_order else "chosen one at a time"
+    end = (
+        "The last one reaches the target." if plan.reached else "The last one does not reach the target yet."
+    )
+    return f"Each step meets every constraint; their order is {order}, so that early steps help most. {end}"
+
+
+def _plan_remarks(plan: "Plan", around: Surroundings) -> list[str]:
+    told = []
+    if plan.left_out:
+        skipped = prose.actions(plan.left_out, plan.units, around.meanings)
+        told.append(f"The plan does without these of the proposed changes: {skipped}.")
+    if plan.beyond:
+        jumps = text.join(plan.beyond)
+        told.append(f"More than the wished step at once: {jumps}, as no feasible row was found in between.")
+    return told
+
+
+def _step_row(number: int, step: "Step", plan: "Plan", around: Surroundings) -> list[Any]:
+    return [
+        str(number),
+        Cell(prose.actions(step.changes, plan.units, around.meanings), "wrap"),
+        Cell(prose.short(step.score_after), "number"),
+        Cell("" if step.gain is None else f"{step.gain:+.3g}", "number"),
+        text.show(step.prediction),
+    ]
+
+
+def ranges_section(ranges: "Ranges", around: Surroundings) -> Markup:
+    """Show how far each changed value may go."""
+    if not ranges.intervals:
+        return section("Ranges that hold", paragraph(ranges.sentence))
+    heads = ["Column", "Now", "Proposed", "Any value in"]
+    return section(
+        "Ranges that hold",
+        paragraph(
+            "The proposed values need not be met exactly: a row with all of these values in their ranges, "
+            f"and the rest as it is, should reach {ranges.target}."
+        ),
+        table(
+            "Ranges around the proposed values",
+            heads,
+            [_interval_row(one, around) for one in ranges.intervals],
+        ),
+        paragraph(
+            f"Checked on rows drawn evenly from these ranges: {round(ranges.held * ranges.samples):,} of "
+            f"{ranges.samples:,} reached it and met every constraint. That is a sample, and no proof.",
+            class_="soft small",
+        ),
+    )
+
+
+def _interval_row(interval: "Interval", around: Surroundings) -> list[Any]:
+    told = interval.text.removeprefix(f"{interval.column} ")
+    return [
+        column_name(interval.column, around.label(interval.column)),
+        Cell(element("span", text.cell(interval.now, interval.unit), class_="now"), "value"),
+        Cell(element("span", text.cell(interval.proposed, interval.unit), class_="then"), "value"),
+        Cell(element("strong", told), "value"),
+    ]
+
+
+def why_not_section(why: "WhyNot", units: dict[str, str]) -> Markup:
+    """Show what stands in the way, and what to relax."""
+    parts: list[Any] = [paragraph(why.sentence)]
+    if why.relaxations:
+        heads = ["Relax", "Ask for", "Then this flips the decision", Cell("Distance", "number")]
+        rows = [_relaxation_row(one, units) for one in why.relaxations[:_MOST_LISTED]]
+        parts.append(table("What to relax, smallest first", heads, rows))
+        parts.append(_more(len(why.relaxations), "more relaxations were found."))
+    if why.bindings:
+        parts.append(element("h3", "What holds it back"))
+        rows = [_binding_row(one) for one in why.bindings]
+        parts.append(
+            table(
+                "What would come of relaxing one constraint alone",
+                ["Relaxing", "Then", Cell("Score", "number")],
+                rows,
+            )
+        )
+    return section("Why not, and what to relax", *parts)
+
+
+def _relaxation_row(one: "Relaxation", units: dict[str, str]) -> list[Any]:
+    instead = [element("code", asked) if asked else "leave it out" for asked in one.relaxed]
+    then = prose.actions(one.changes, units) if one.changes else "nothing"
+    if not one.flips:
+        then = "there are feasible rows then, but none was found that flips"
+    return [
+        Cell(text.join(one.words), "wrap"),
+        Cell(joined(element("div", asked) for asked in instead), "wrap"),
+        Cell(then, "wrap"),
+        Cell("" if one.distance is None else f"{one.distance:.4g}", "number"),
+    ]
+
+
+def _binding_row(one: "Binding") -> list[Any]:
+    then = "the decision flips"
+    if not one.flips:
+        then = "it takes another relaxation, too" if one.score is None else "a better score, but no flip"
+    score = "" if one.score is None else prose.short(one.score)
+    return [element("code", one.constraint), then, Cell(score, "number")]
+
+
+def levers_section(menu: "Menu", units: dict[str, str]) -> Markup:
+    """Show which columns can flip the decision, alone or together, and which cannot."""
+    parts: list[Any] = [paragraph(menu.sentence)]
+    if menu.levers:
+        heads = ["Change only", "To flip the decision", Cell("Distance", "number"), "Shown"]
+        rows = [_lever_row(one, units) for one in menu.levers]
+        parts.append(table("Columns that can flip the decision, nearest first", heads, rows))
+    if menu.unable:
+        heads = ["Change only", "Outcome", Cell("Rows asked", "number")]
+        parts.append(element("h3", "What does not flip it"))
+        rows = [_vain_row(one) for one in menu.unable[:_MOST_LISTED]]
+        parts.append(table("Columns that were tried in vain", heads, rows))
+        parts.append(_more(len(menu.unable), "more sets of columns were tried in vain."))
+    return section("Levers", *parts)
+
+
+def _more(count: int, words: str) -> Markup | None:
+    left = count - _MOST_LISTED
+    return paragraph(f"{left:,} {words}", class_="soft small") if left > 0 else None
+
+
+def _lever_row(one: "Lever", units: dict[str, str]) -> list[Any]:
+    nearest = one.proof in ("optimal", "exhausted")
+    return [
+        text.join(one.columns),
+        Cell(prose.actions(one.changes, units), "wrap"),
+        Cell("" if one.distance is None else f"{one.distance:.4g}", "number"),
+        "the nearest with these columns" if nearest else "found by search",
+    ]
+
+
+def _vain_row(one: "Lever") -> list[Any]:
+    shown = one.status == "unreachable"
+    outcome = "shown to be unable" if shown else "nothing found, which is no proof"
+    return [text.join(one.columns), outcome, Cell(f"{one.rows_asked:,}", "number")]

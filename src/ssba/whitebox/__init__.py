@@ -1,0 +1,1 @@
+"""Inside the models that can be read: exact answers and proofs."""

@@ -1,0 +1,197 @@
+"""The space encodes rows and queries of any form, and names what does not fit."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
+from ssba.columns.space import build_space
+from ssba.errors import SchemaError
+
+FRAME = pd.DataFrame(
+    {
+        "age": [40, 50, 60],
+        "chol": [200.5, math.nan, 240.0],
+        "pain": ["some", "none", "some"],
+        "smoker": [True, False, True],
+    }
+)
+SPACE, Z = build_space(FRAME, {"pain": ordinal(["none", "some", "much"])})
+QUERY = {"age": 50, "chol": 210.0, "pain": "much", "smoker": False}
+ENCODED = [50.0, 210.0, 2.0, 0.0]
+
+
+def test_rows_become_one_column_per_feature_with_nan_for_missing() -> None:
+    np.testing.assert_array_equal(Z, [[40, 200.5, 1, 1], [50, math.nan, 0, 0], [60, 240, 1, 1]])
+    assert SPACE.names == ("age", "chol", "pain", "smoker")
+    assert SPACE.index("pain") == 2
+    assert SPACE.by_name["age"].kind == "integer"
+    assert SPACE.nullable == (False, True, True, False)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        QUERY,
+        dict(reversed(QUERY.items())),
+        pd.Series(QUERY),
+        pd.Series(QUERY)[::-1],
+        pd.DataFrame([QUERY], index=["p7"]),
+        pl.DataFrame([QUERY]),
+        pa.Table.from_pylist([QUERY]),
+        np.array(list(QUERY.values()), dtype=object),
+        list(QUERY.values()),
+        tuple(QUERY.values()),
+    ],
+    ids=["dict", "reordered", "series", "reversed", "pandas", "polars", "pyarrow", "array", "list", "tuple"],
+)
+def test_a_query_is_encoded_from_any_form(query: Any) -> None:
+    assert SPACE.encode_row(query).tolist() == ENCODED
+
+
+@pytest.mark.parametrize("shape", [(2,), (1, 2)])
+def test_array_queries_are_one_row(shape: tuple[int, ...]) -> None:
+    space, _ = build_space(np.array([[0.0, 1.0], [2.0, 3.0]]))
+    assert space.encode_row(np.array([1.0, 2.0]).reshape(shape)).tolist() == [1.0, 2.0]
+
+
+def test_a_frame_with_columns_in_another_order_is_encoded_alike() -> None:
+    np.testing.assert_array_equal(SPACE.encode(FRAME[["smoker", "pain", "age", "chol"]]), Z)
+
+
+def test_row_values_are_python_values_with_none_for_missing() -> None:
+    values = SPACE.row_values(Z[1])
+    assert values == {"age": 50, "chol": None, "pain": "none", "smoker": False}
+    assert [type(value) for value in values.values()] == [int, type(None), str, bool]
+
+
+@given(st.integers(0, 2))
+def test_the_values_of_a_row_encode_to_the_row(i: int) -> None:
+    np.testing.assert_array_equal(SPACE.encode_row(SPACE.row_values(Z[i])), Z[i])
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({**QUERY, "age": None}, ["'age'", "missing", "nullable"]),
+        ({**QUERY, "age": 50.5}, ["'age'", "50.5", "whole"]),
+        ({**QUERY, "pain": "sume"}, ["'pain'", "did you mean 'some'"]),
+        ({**QUERY, "chol": "high"}, ["'chol'", "'high'", "not a number"]),
+        ({**QUERY, "chol": math.inf}, ["'chol'", "infinite"]),
+        ({"age": 50}, ["the query", "'chol' is missing", "'smoker' is missing"]),
+        ({**QUERY, "bmi": 3}, ["unknown column 'bmi'"]),
+        (
+            {**{k: v for k, v in QUERY.items() if k != "age"}, "agee": 3},
+            ["'age' is missing", "did you mean 'age'"],
+        ),
+        ([1.0, 2.0], ["4 columns", "age, chol, pain, smoker"]),
+        (np.zeros((2, 2)), ["4 columns"]),
+        (np.zeros((4, 1, 1)), ["4 columns"]),
+        (7, ["7", "a dict, a Series"]),
+        ("age=50", ["age=50", "a dict"]),
+        (None, ["None", "a dict"]),
+        (pd.concat([FRAME, FRAME]), ["6", "explain_many"]),
+    ],
+)
+def test_a_query_that_does_not_fit_is_refused_by_name(query: Any, words: list[str]) -> None:
+    with pytest.raises(SchemaError) as caught:
+        SPACE.encode_row(query)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"age": [40, 50, 60.5]}, ["row 2", "'age'", "60.5"]),
+        ({"age": [40, None, 60]}, ["row 1", "'age'", "missing"]),
+        ({"chol": [1.0, math.inf, 2.0]}, ["row 1", "'chol'", "infinite"]),
+        ({"pain": ["some", "none", "bad"]}, ["'pain'", "'bad'"]),
+        ({"age": ["a", "b", "c"]}, ["'age'", "not a number"]),
+        ({"smoker": ["yes", "no", "no"]}, ["'smoker'", "'yes'"]),
+        ({"bmi": [1, 2, 3]}, ["'bmi'", "columns are"]),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused_with_row_and_column(
+    change: dict[str, list[Any]], words: list[str]
+) -> None:
+    with pytest.raises(SchemaError) as caught:
+        SPACE.encode(FRAME.assign(**change))
+    for word in words:
+        if not (word.startswith("row ") and len(words) == 2):
+            assert word in str(caught.value)
+
+
+def test_array_rows_need_the_right_width() -> None:
+    space, _ = build_space(np.arange(6.0).reshape(2, 3))
+    with pytest.raises(SchemaError, match="2 columns, but the background data has 3"):
+        space.encode(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "data", [pd.DataFrame(), pd.DataFrame({"a": []}), np.zeros((0, 2)), np.zeros((2, 0))]
+)
+def test_empty_data_is_refused(data: Any) -> None:
+    with pytest.raises(SchemaError, match="empty"):
+        build_space(data)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64"])
+def test_whole_numbers_that_doubles_cannot_tell_apart_are_refused(dtype: str) -> None:
+    with pytest.raises(SchemaError, match="'id'"):
+        build_space(pd.DataFrame({"id": pd.Series([2**53 + 1, 0], dtype=dtype)}))
+
+
+@pytest.mark.parametrize("value", [300, -1])
+def test_a_query_outside_what_the_dtype_can_hold_is_refused(value: int) -> None:
+    space, _ = build_space(pd.DataFrame({"a": np.array([0, 200], dtype=np.uint8)}))
+    with pytest.raises(SchemaError, match="'a'"):
+        space.encode_row({"a": value})
+
+
+@given(st.floats(-1e6, 1e6))
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_query_is_encoded_as_the_column_will_hold_it(dtype: str, value: float) -> None:
+    space, _ = build_space(np.array([[0.0], [1.0]], dtype=dtype))
+    x = space.encode_row([value])
+    np.testing.assert_array_equal(space.encode(space.decode(x[None, :]))[0], x)
+    np.testing.assert_array_equal(space.encode(space.decode(space.encode(np.array([[value]]))))[0], x)
+
+
+def test_declared_levels_and_booleans_are_read_from_numbers() -> None:
+    frame = pd.DataFrame({"cp": [1, 3, 4], "fbs": [0, 1, 1], "s": [0.1, 0.2, 0.3]})
+    declarations = {"cp": categorical(), "fbs": boolean(), "s": numeric(step=0.1)}
+    space, encoded = build_space(frame, declarations)
+    np.testing.assert_array_equal(encoded[:, :2], [[0, 0], [1, 1], [2, 1]])
+    assert space.encode_row({"cp": 4.0, "fbs": True, "s": 0.1}).tolist() == [2.0, 1.0, 0.1]
+    with pytest.raises(SchemaError, match="'cp'"):
+        space.encode(frame.assign(cp=[1.0, 3.0, math.inf]))
+
+
+def test_the_schema_hash_follows_names_kinds_levels_and_steps_and_nothing_else() -> None:
+    same, _ = build_space(FRAME.iloc[::-1], {"pain": ordinal(["none", "some", "much"])})
+    assert same.schema_hash == SPACE.schema_hash
+    others = [
+        build_space(FRAME, {"pain": ordinal(["some", "none", "much"])}),
+        build_space(FRAME, {"pain": categorical(["none", "some", "much"])}),
+        build_space(FRAME.rename(columns={"age": "years"}), {"pain": ordinal(["none", "some", "much"])}),
+        build_space(FRAME, {"pain": ordinal(["none", "some", "much"]), "chol": numeric(step=0.5)}),
+    ]
+    assert len({SPACE.schema_hash, *(space.schema_hash for space, _ in others)}) == 5
+
+
+def test_the_users_data_is_never_changed() -> None:
+    frame, array = FRAME.copy(), np.array([[0.0, 1.0], [2.0, 3.0]])
+    space, encoded = build_space(array, {"x0": integer()})
+    encoded += 1
+    build_space(frame)
+    pd.testing.assert_frame_equal(frame, FRAME)
+    np.testing.assert_array_equal(array, [[0, 1], [2, 3]])
+    assert space.names == ("x0", "x1")

@@ -1,0 +1,226 @@
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ssba.columns.features import Feature
+from ssba.constraints.constraint import check, constraint, holds, transition
+from ssba.constraints.language.atoms import Atom, Bound, Fill, Keep, Levels, Linear, alternatives
+from ssba.constraints.language.tree import Arithmetic, Comparison, Expression, New, Number, Old
+
+SCHOOL = ("none", "HS", "BSc", "PhD")
+FEATURES = {
+    feature.name: feature
+    for feature in (
+        Feature("age", "integer"),
+        Feature("chol", "numeric", data_low=-8.0, data_high=8.0),
+        Feature("max HR", "numeric"),
+        Feature("school", "ordinal", SCHOOL),
+        Feature("parent", "ordinal", SCHOOL),
+        Feature("ca", "ordinal", (1, 2, 5)),
+        Feature("job", "categorical", ("cook", "nurse", "pilot")),
+        Feature("wish", "categorical", ("pilot", "vet", "cook")),
+        Feature("fbs", "boolean", (False, True)),
+    )
+}
+X = {
+    "age": 50,
+    "chol": 200.0,
+    "max HR": 150.0,
+    "school": "HS",
+    "parent": "BSc",
+    "ca": 2,
+    "job": "cook",
+    "wish": "vet",
+    "fbs": True,
+}
+
+
+STEPS = st.sampled_from([-8.0, -2.5, -1.0, 0.0, 0.3, 1.0, 2.0, 2.4, 3.0, 8.0])
+WHOLE = st.integers(-3, 5)
+
+
+def user_values(feature: Feature) -> st.SearchStrategy[Any]:
+    if feature.levels:
+        return st.sampled_from(feature.levels)
+    return WHOLE if feature.kind == "integer" else STEPS
+
+
+@st.composite
+def queries_and_rows(draw: st.DrawFn, missing: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
+    x, row = {}, {}
+    for name, feature in FEATURES.items():
+        values = user_values(feature)
+        x[name] = draw(st.one_of(values, values, st.none()) if missing else values)
+        may_stay = st.just(x[name])
+        row[name] = draw(may_stay | values)
+    return x, row
+
+
+ANY = st.sampled_from(sorted(FEATURES))
+NUMERIC = st.sampled_from(["age", "chol", "`max HR`"])
+OPERATOR = st.sampled_from(["<=", "<", ">=", ">", "==", "!="])
+EQUALITY = st.sampled_from(["==", "!="])
+FACTOR = st.sampled_from(["0", "1", "2", "-0.5", "0.1", "-3", "x.age", "x.chol", "(x.age - 1)"])
+
+
+def quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+@st.composite
+def linear_texts(draw: st.DrawFn) -> str:
+    product = st.builds("{} * {}".format, FACTOR, NUMERIC)
+    quotient = st.builds("{} * 2 / {}".format, NUMERIC, FACTOR.filter(lambda factor: factor != "0"))
+    parts = draw(st.lists(product | quotient, min_size=1, max_size=3))
+    right = draw(FACTOR | NUMERIC)
+    return f"{' + '.join(parts)} {draw(OPERATOR)} {right}"
+
+
+@st.composite
+def level_texts(draw: st.DrawFn) -> str:
+    name = draw(st.sampled_from(["school", "parent", "ca", "job", "wish", "fbs"]))
+    feature = FEATURES[name]
+    peers = {"school": "parent", "parent": "school", "job": "wish", "wish": "job"}
+    other = draw(
+        st.sampled_from([name, peers.get(name, name)]).flatmap(
+            lambda peer: st.sampled_from([peer, f"x.{peer}"])
+        )
+        | user_values(feature).map(repr)
+    )
+    operator = draw(EQUALITY if feature.is_discrete else OPERATOR)
+    return f"{draw(st.sampled_from(['', 'x.']))}{name} {operator} {other}"
+
+
+@st.composite
+def set_texts(draw: st.DrawFn) -> str:
+    name = draw(ANY)
+    values = draw(st.lists(user_values(FEATURES[name]).map(repr), min_size=1, max_size=4))
+    prefix, word = draw(st.sampled_from(["", "", "x."])), draw(st.sampled_from(["in", "not in"]))
+    return f"{prefix}{quoted(name)} {word} {{{', '.join(values)}}}"
+
+
+@st.composite
+def transition_texts(draw: st.DrawFn) -> str:
+    name = draw(ANY)
+    values = user_values(FEATURES[name])
+    return transition(
+        name, draw(st.dictionaries(values, st.lists(values, max_size=3), min_size=1, max_size=3))
+    ).text
+
+
+CLAUSE_TEXTS = st.one_of(
+    linear_texts(),
+    level_texts(),
+    set_texts(),
+    transition_texts(),
+    st.builds(
+        "{} within {}{}".format,
+        NUMERIC,
+        st.sampled_from(["0", "0.3", "20", "150"]),
+        st.sampled_from(["", "%"]),
+    ),
+    st.builds("{} changes".format, ANY.map(quoted)),
+    st.builds("{} does not change".format, ANY.map(quoted)),
+    st.builds("{} {} x.{}".format, NUMERIC, OPERATOR, NUMERIC),
+    st.builds("{} {} {} {} x.{}".format, STEPS, OPERATOR, NUMERIC, OPERATOR, NUMERIC),
+)
+BODIES = st.lists(CLAUSE_TEXTS, min_size=1, max_size=3).map(" and ".join)
+TEXTS = BODIES | st.builds("if {}: {}".format, BODIES, BODIES)
+
+
+def is_met(atom: Atom, x: Mapping[str, float], z: Mapping[str, float]) -> bool:
+    """What each atom promises, written down a second time."""
+    match atom:
+        case Keep(column):
+            return z[column] == x[column] or (math.isnan(z[column]) and math.isnan(x[column]))
+        case Fill():
+            return True
+        case Levels(column, codes):
+            return math.isnan(z[column]) or z[column] in codes
+        case Linear(terms, high, is_open):
+            total = sum(coefficient * z[column] for column, coefficient in terms)
+            return math.isnan(total) or (total < high if is_open else total <= high)
+        case Bound(column, low, high, low_open, high_open):
+            if math.isnan(z[column]):
+                return True
+            above = z[column] > low if low_open else z[column] >= low
+            return above and (z[column] < high if high_open else z[column] <= high)
+
+
+def codes(row: Mapping[str, Any]) -> dict[str, float]:
+    return {name: feature.code(row[name]) for name, feature in FEATURES.items()}
+
+
+@settings(max_examples=1000)
+@given(TEXTS, queries_and_rows())
+@example("chol within 20%", ({**X, "chol": -2.5}, {**X, "chol": -3.0}))
+@example("age - age >= 1", ({**X, "age": None}, {**X, "age": None}))
+@example("age + chol - chol >= 60", ({**X, "chol": None}, {**X, "chol": None}))
+@example("job == wish", ({**X, "job": None}, {**X, "job": None, "wish": "vet"}))
+def test_a_row_holds_exactly_where_an_alternative_contains_it(
+    text: str, case: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
+    x, row = case
+    read = constraint(text)
+    assert constraint(read.text) == read
+    check(read, FEATURES)
+    found = alternatives(read, x, FEATURES)
+    inside = any(all(is_met(atom, codes(x), codes(row)) for atom in way) for way in found)
+    assert holds(read, x, row, FEATURES) == inside
+
+
+@settings(max_examples=500)
+@given(BODIES, BODIES, queries_and_rows(missing=False))
+@example("chol <= 3", "age >= 60", ({**X, "chol": 3.0}, {**X, "chol": 3.0}))
+def test_a_rule_without_missing_cells_is_an_implication(
+    guard: str, body: str, case: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
+    def is_so(text: str) -> bool:
+        return holds(constraint(text), *case, FEATURES)
+
+    assert is_so(f"if {guard}: {body}") == (not is_so(guard) or is_so(body))
+
+
+SMALL = st.integers(-8, 8).map(lambda number: number / 4)
+EXACT = st.sampled_from(["1", "2", "-1", "0.5", "-4", "x.chol", "0"])
+
+
+def exactly(expression: Expression, x: Mapping[str, Any], row: Mapping[str, Any]) -> Fraction:
+    match expression:
+        case Number(value):
+            return Fraction(value)
+        case New(column):
+            return Fraction(row[column])
+        case Old(column):
+            return Fraction(x[column])
+        case Arithmetic(first, rest):
+            total = exactly(first, x, row)
+            for sign, term in rest:
+                other = exactly(term, x, row)
+                total = total + other if sign == "+" else total - other if sign == "-" else total * other
+            return total
+    raise AssertionError(expression)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(EXACT, st.sampled_from(["chol", "`max HR`", "x.`max HR`"])), min_size=1, max_size=3),
+    st.sampled_from(["<=", "<", ">=", ">"]),
+    st.sampled_from(["chol", "x.chol - 1", "2", "-(chol - 3)"]),
+    st.tuples(SMALL, SMALL, SMALL, SMALL),
+)
+def test_linear_comparisons_mean_what_arithmetic_says(
+    terms: list[tuple[str, str]], operator: str, right: str, values: tuple[float, ...]
+) -> None:
+    # Quarters and powers of two: floats are exact here, so fractions are the truth.
+    x, row = ({**X, "chol": pair[0], "max HR": pair[1]} for pair in (values[:2], values[2:]))
+    read = constraint(" - ".join(f"{factor} * {name}" for factor, name in terms) + f" {operator} {right}")
+    clause = read.clauses[0]
+    assert isinstance(clause, Comparison)
+    one, other = (exactly(side, x, row) for side in clause.operands)
+    expected = {"<=": one <= other, "<": one < other, ">=": one >= other, ">": one > other}[operator]
+    assert holds(read, x, row, FEATURES) == expected

@@ -1,0 +1,164 @@
+"""The words: a sentence for every status, a table a person can read."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ssba
+from ssba.results.text import cell, columns, join, show
+
+QUERY: dict[str, Any] = {"age": 61, "chol": 286.0, "pain": "strong", "ca": None}
+ANSWER = ssba.Counterfactual(
+    values={"age": 61, "chol": 240.123456789, "pain": "mild", "ca": 1.0},
+    changes={"chol": (286.0, 240.123456789), "pain": ("strong", "mild"), "ca": (None, 1.0)},
+    distance=1.2345678,
+    prediction="well",
+    score=0.7312345,
+)
+FOUND = ssba.Explanation(
+    status=ssba.Status.FOUND,
+    query=QUERY,
+    prediction="ill",
+    score=0.2,
+    target="'well'",
+    constraints=("age == x.age",),
+    counterfactuals=(ANSWER,),
+    rows_used=1234,
+    seconds=0.5,
+    units={"chol": "mg/dl"},
+)
+MOVE = replace(ANSWER, prediction="ill", score=0.4, distance_to_boundary=0.875)
+BOUNDED = replace(FOUND, status=ssba.Status.BOUNDED, counterfactuals=(), bounded=MOVE)
+STAY = ssba.Counterfactual(QUERY, {}, 0.0, "ill", 0.2, distance_to_boundary=0.875)
+
+
+class TestSentence:
+    def test_found_says_what_to_change_and_what_it_does(self) -> None:
+        assert FOUND.sentence == (
+            "Changing chol from 286 mg/dl to 240.123456789 mg/dl, pain from strong to mild and ca from "
+            "missing to 1 turns the model's answer from ill to well."
+        )
+
+    def test_bounded_says_how_far_it_gets_and_what_to_relax(self) -> None:
+        for part in ("'well'", "chol, pain and ca", "0.875", "from 0.2 to 0.4", '"age == x.age"', "relax"):
+            assert part in BOUNDED.sentence
+
+    def test_bounded_without_a_move_says_so(self) -> None:
+        told = replace(BOUNDED, bounded=STAY).sentence
+        assert "the query itself" in told
+        assert '"age == x.age"' in told
+
+    def test_bounded_without_constraints_points_to_the_ranges(self) -> None:
+        assert "ranges of the data" in replace(BOUNDED, constraints=()).sentence
+
+    def test_infeasible_names_the_clash_and_the_remedy(self) -> None:
+        clash = ("chol >= 300", "chol <= 200")
+        told = replace(FOUND, status=ssba.Status.INFEASIBLE, counterfactuals=(), clash=clash).sentence
+        assert '"chol >= 300" and "chol <= 200"' in told
+        assert "contradict" in told
+        assert "relax" in told
+
+    def test_infeasible_by_one_constraint_alone(self) -> None:
+        told = replace(
+            FOUND, status=ssba.Status.INFEASIBLE, counterfactuals=(), clash=("chol >= 900",)
+        ).sentence
+        assert 'the constraint "chol >= 900"' in told
+        assert "each other" not in told
+
+    def test_already_there(self) -> None:
+        told = replace(
+            FOUND, status=ssba.Status.ALREADY_THERE, prediction="well", counterfactuals=()
+        ).sentence
+        assert told == "The model already answers well, which reaches 'well': nothing to change."
+
+    def test_out_of_budget_says_what_was_spent_and_how_to_allow_more(self) -> None:
+        told = replace(FOUND, status=ssba.Status.OUT_OF_BUDGET, counterfactuals=()).sentence
+        assert "1,234" in told
+        assert "budget=ssba.Budget(rows=...)" in told
+
+    def test_every_sentence_ends_in_one_full_stop(self) -> None:
+        told = [
+            FOUND.sentence,
+            BOUNDED.sentence,
+            replace(BOUNDED, constraints=()).sentence,
+            replace(FOUND, status=ssba.Status.OUT_OF_BUDGET, counterfactuals=()).sentence,
+        ]
+        assert all(one.endswith(".") and not one.endswith("..") for one in told)
+
+
+class TestRepr:
+    def test_it_is_a_readable_table(self) -> None:
+        assert repr(FOUND).splitlines()[2:] == [
+            "column      now        proposed",
+            "chol        286 mg/dl  240.123456789 mg/dl",
+            "pain        strong     mild",
+            "ca          missing    1",
+            "prediction  ill        well",
+            "score       0.2        0.731235",
+            "distance    0          1.23457",
+            "",
+            "1,234 model rows, 0.50 s, seed 0",
+        ]
+        assert repr(FOUND).startswith("found: Changing chol")
+
+    @pytest.mark.parametrize("explanation", [FOUND, BOUNDED, replace(BOUNDED, bounded=STAY)])
+    def test_no_nan_and_no_none_is_shown(self, explanation: ssba.Explanation) -> None:
+        assert "nan" not in repr(explanation).lower()
+        assert "None" not in repr(explanation)
+
+    def test_several_answers_have_a_table_each(self) -> None:
+        assert repr(replace(FOUND, counterfactuals=(ANSWER, ANSWER))).count("proposed") == 2
+
+    def test_many_are_counted_by_status(self) -> None:
+        assert repr(ssba.Explanations((FOUND, BOUNDED, FOUND))) == "<3 explanations: 2 found, 1 bounded>"
+
+
+class TestPieces:
+    @pytest.mark.parametrize(
+        ("value", "shown"),
+        [
+            (2.30000001, "2.3"),
+            (3.0, "3"),
+            (1e-9, "1e-09"),
+            (123456789, "123456789"),
+            (True, "True"),
+            (None, "missing"),
+            ("a b", "a b"),
+        ],
+    )
+    def test_values_are_short(self, value: Any, shown: str) -> None:
+        assert show(value) == shown
+
+    def test_a_missing_value_has_no_unit(self) -> None:
+        assert show(None, "mg/dl") == "missing"
+        assert show(5, "mg/dl") == "5 mg/dl"
+
+    def test_two_numbers_that_differ_are_not_shown_alike(self) -> None:
+        # "from 240.123 to 240.123" would tell the reader to change nothing.
+        near = replace(ANSWER, changes={"chol": (240.1234567, 240.1234999)})
+        told = replace(FOUND, counterfactuals=(near,)).sentence
+        before, after = told.split(" from ")[1].split(" turns")[0].split(" to ")
+        assert before != after
+
+    def test_joining(self) -> None:
+        assert [join([]), join(["a"]), join(["a", "b"])] == ["nothing", "a", "a and b"]
+
+    def test_columns_are_aligned_without_trailing_space(self) -> None:
+        assert columns([("a", "bb", ""), ("cc", "d", "e")]) == "a   bb\ncc  d   e"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_can_be_read_back(value: float) -> None:
+    """As it was; one that 32 bits can hold at least as that."""
+    read = float(cell(value))
+    assert read == value or np.float32(read) == np.float32(value) == value
+
+
+@given(st.floats(2.0**-10, 2.0**20, width=32))
+def test_numbers_of_32_bits_have_no_more_digits_than_these(value: float) -> None:
+    assert len(cell(value).replace(".", "").lstrip("0")) <= 12
+    assert np.float32(float(cell(value))) == np.float32(value)

@@ -1,0 +1,35 @@
+"""One kernel for NumPy and torch: the namespace follows the arrays."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ssba.arrays import like, namespace, to_numpy
+
+
+def test_the_namespace_is_that_of_the_arrays() -> None:
+    assert namespace(np.zeros(2)).asarray([1.0]).__class__ is np.ndarray
+    assert isinstance(namespace(torch.zeros(2)).asarray([1.0]), torch.Tensor)
+
+
+def test_arrays_of_two_libraries_do_not_mix() -> None:
+    with pytest.raises(TypeError):
+        namespace(np.zeros(2), torch.zeros(2))
+
+
+@pytest.mark.parametrize("reference", [np.zeros(1), torch.zeros(1)], ids=["numpy", "torch"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.bool_])
+def test_values_come_beside_the_reference_and_back_in_value_and_dtype(reference: Any, dtype: type) -> None:
+    values: Any = np.array([[0, 1], [1, 0]]).astype(dtype)
+    beside = like(values, reference)
+    assert type(beside) is type(reference)
+    back = to_numpy(beside)
+    assert back.dtype == dtype
+    np.testing.assert_array_equal(back, values)
+
+
+def test_lists_become_arrays() -> None:
+    assert like([1.0, 2.0], torch.zeros(1, dtype=torch.float32)).dtype == torch.float64
+    assert like([1, 2], np.zeros(1)).tolist() == [1, 2]

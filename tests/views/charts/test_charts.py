@@ -1,0 +1,411 @@
+"""Charts: what they draw, where, and what they refuse. The Agg backend is set in conftest."""
+
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from tests.views.support import AROUND, BOUNDED, EVERY, FOUND, INFEASIBLE, MANY, PLAN, QUERY, answer
+
+import ssba
+from ssba.results.cohort.summary import cohort_of
+from ssba.results.line_scan import Turn, Way
+from ssba.views import charts
+from ssba.views.charts import (
+    Surroundings,
+    change_chart,
+    distance_chart,
+    distances_by_prediction,
+    frequency_chart,
+    parallel_chart,
+    plan_chart,
+    way_chart,
+)
+from ssba.views.charts.tracks import Track, fixed_columns, make_track, tracks_of
+
+COHORT = cohort_of(MANY)
+WAY = Way(
+    {"chol": 200.0},
+    {"chol": 300.0},
+    shares=(0.0, 0.5, 1.0),
+    predictions=("ill", "ill", "well"),
+    scores=(0.2, 0.4, 0.8),
+    reached=(False, False, True),
+    turns=(Turn(0.625, "ill", "well", True, {"chol": 262.5}, 0.5),),
+    target="'well'",
+)
+DISTANCES = {"ill": [0.5, 1.5, 1.0, 2.0], "well": [0.25, 4.0]}
+DRAWN: dict[str, Callable[[Axes | None], Axes]] = {
+    "change": lambda ax: change_chart(FOUND, AROUND, title="A", ax=ax),
+    "bounded": lambda ax: change_chart(BOUNDED, AROUND, title="A", ax=ax),
+    "parallel": lambda ax: parallel_chart(FOUND, AROUND, title="A", ax=ax),
+    "plan": lambda ax: plan_chart(PLAN, title="A", ax=ax),
+    "way": lambda ax: way_chart(WAY, title="A", ax=ax),
+    "frequency": lambda ax: frequency_chart(COHORT, title="A", ax=ax),
+    "ecdf": lambda ax: distance_chart(DISTANCES, title="A", ax=ax),
+    "histogram": lambda ax: distance_chart(DISTANCES, kind="histogram", title="A", ax=ax),
+}
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Iterator[None]:
+    plt.close("all")
+    yield
+    plt.close("all")
+
+
+def legend(ax: Axes) -> list[str]:
+    shown = ax.get_legend()
+    assert shown is not None
+    return [text.get_text() for text in shown.get_texts()]
+
+
+def words(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def track(explanation: ssba.Explanation, name: str, around: Surroundings = AROUND) -> Track:
+    (found,) = [one for one in tracks_of(explanation, around) if one.name == name]
+    return found
+
+
+@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+class TestEveryChart:
+    def test_given_axes_are_drawn_on_and_returned(self, draw: Callable[[Axes | None], Axes]) -> None:
+        ax, others = Figure().subplots(), plt.get_fignums()
+        assert draw(ax) is ax
+        assert plt.get_fignums() == others
+
+    def test_without_axes_a_new_figure_is_made(self, draw: Callable[[Axes | None], Axes]) -> None:
+        ax = draw(None)
+        assert plt.get_fignums() == [getattr(ax.figure, "number", None)]
+        assert ax.get_title(loc="left") == "A"
+
+    def test_it_is_rendered_with_text_that_can_be_read(self, draw: Callable[[Axes | None], Axes]) -> None:
+        ax = draw(None)
+        assert ax.figure is not None
+        ax.figure.canvas.draw()
+        texts = [*ax.texts, *ax.get_xticklabels(), *ax.get_yticklabels()]
+        assert min(float(text.get_fontsize()) for text in texts if text.get_text()) >= 9
+
+    def test_without_matplotlib_the_error_says_what_to_install(
+        self, draw: Callable[[Axes | None], Axes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(ImportError, match=r"pip install 'ssba\[plot\]'"):
+            draw(None)
+
+
+def test_all_charts_are_found_in_one_place() -> None:
+    assert charts.__all__ == sorted(charts.__all__)
+    assert all(getattr(charts, name).__doc__ for name in charts.__all__)
+
+
+def test_importing_the_charts_does_not_load_matplotlib() -> None:
+    program = "import sys, ssba.views.charts, ssba.views.report.page; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_dollars_in_names_and_values_are_no_formulas() -> None:
+    odd = "$\\frac{$ and $x_$"
+    move = ssba.Counterfactual({odd: "b"}, {odd: (odd, "b")}, 1.0, odd, score=0.5)
+    found = ssba.Explanation(
+        ssba.Status.FOUND, {odd: odd}, odd, 0.25, odd, counterfactuals=(move,), units={odd: odd}
+    )
+    step = replace(PLAN.steps[0], columns=(odd,), changes={odd: (odd, "b")})
+    for ax in (
+        change_chart(found, title=odd),
+        parallel_chart(found, title=odd),
+        plan_chart(replace(PLAN, target=odd, steps=(step,)), title=odd),
+        way_chart(replace(WAY, target=odd, turns=(replace(WAY.turns[0], after=odd),)), title=odd),
+        frequency_chart(cohort_of([found]), title=odd),
+        distance_chart({odd: [1.0]}, title=odd, unit=odd),
+    ):
+        assert ax.figure is not None
+        ax.figure.canvas.draw()
+        assert ax.get_title(loc="left") == odd
+
+
+class TestTracks:
+    def test_changed_columns_come_first_and_fixed_ones_last(self) -> None:
+        names = [one.name for one in tracks_of(FOUND)]
+        assert names[:2] == ["chol", "rate"]
+        assert names[-1] == "sex"
+        assert [one.name for one in tracks_of(FOUND, only_changes=True)] == ["chol", "rate"]
+
+    def test_places_follow_the_data_and_the_two_values(self) -> None:
+        # The data go from 180 to 329.
+        chol = track(FOUND, "chol")
+        assert chol.ends == ("180", "329")
+        assert chol.before == pytest.approx((286 - 180) / 149)
+        assert chol.after == pytest.approx((240.5 - 180) / 149)
+
+    def test_a_value_beyond_the_data_widens_the_track(self) -> None:
+        far = track(replace(FOUND, counterfactuals=(answer({"chol": 400.0}),)), "chol")
+        assert (far.ends, far.after) == (("180", "400"), 1.0)
+
+    def test_allowed_range_is_clipped_and_an_open_end_goes_to_the_edge(self) -> None:
+        chol, rate = track(FOUND, "chol"), track(FOUND, "rate")
+        assert chol.allowed == pytest.approx(((228.8 - 180) / 149, (286 - 180) / 149))
+        assert rate.allowed == pytest.approx(((108 - 100) / 50, 1.0))
+
+    def test_levels_are_ordered_by_frequency_and_permitted_ones_known(self) -> None:
+        pain = track(FOUND, "pain")
+        assert [level for _, level in pain.levels] == ["no", "yes"]
+        assert [height for _, height in pain.shape] == [1.0, 0.5]
+        assert pain.permitted == (0.0, 1.0)
+
+    def test_fixed_columns_are_read_from_the_constraints(self) -> None:
+        assert fixed_columns(FOUND) == {"sex"}
+        quoted = replace(FOUND, query={"max HR": 3}, constraints=("`max HR` == x.`max HR`", "what is this?"))
+        assert fixed_columns(quoted) == {"max HR"}
+
+    def test_few_numbers_are_counted_and_many_are_a_silhouette(self) -> None:
+        assert track(FOUND, "rate").is_counted
+        chol = track(FOUND, "chol")
+        assert not chol.is_counted
+        assert max(height for _, height in chol.shape) == 1.0
+
+    def test_missing_value_has_no_place(self) -> None:
+        vessels = track(FOUND, "vessels")
+        assert (vessels.before, vessels.after, vessels.is_changed) == (None, None, False)
+        filled = track(replace(FOUND, counterfactuals=(answer({"vessels": 1.0}),)), "vessels")
+        assert (filled.before, filled.after, filled.is_changed) == (None, 0.5, True)
+
+    @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+    def test_frames_and_mappings_give_the_same_tracks(self, frame: Any) -> None:
+        data = {"chol": [180.0, 250.0, math.nan], "rate": [100, 120, 140], "pain": ["no", "yes", None]}
+        data |= {"sex": ["male", "female", "male"], "vessels": [0.0, 1.0, 2.0]}
+        assert tracks_of(FOUND, Surroundings(frame(data))) == tracks_of(FOUND, Surroundings(data))
+
+    def test_numpy_numbers_in_a_list_are_written_plainly(self) -> None:
+        mixed = make_track("a", "low", "low", Surroundings({"a": [np.float64(1.5), "low"]}))
+        assert {level for _, level in mixed.levels} == {"1.5", "low"}
+
+    def test_endless_numbers_of_the_data_are_left_out(self) -> None:
+        one = make_track("a", 1.0, 2.0, Surroundings({"a": [0.0, 4.0, math.inf, -math.inf, math.nan]}))
+        assert one.ends == ("0", "4")
+
+    def test_a_level_that_looks_missing_is_a_level(self) -> None:
+        one = make_track("a", "NaT", "<NA>", Surroundings({"a": ["NaT", "<NA>"]}))
+        assert (one.before, one.after) == (0.0, 1.0)
+
+    def test_many_levels_are_cut_but_never_the_two_that_matter(self) -> None:
+        data = {"city": [f"city {number % 40}" for number in range(400)] + ["rare"]}
+        shown = make_track("city", "rare", "city 39", Surroundings(data))
+        assert len(shown.levels) == 8
+        assert {"rare", "city 39"} <= {level for _, level in shown.levels}
+
+    @given(
+        st.floats(-1e6, 1e6),
+        st.floats(-1e6, 1e6),
+        st.lists(st.floats(-1e6, 1e6), max_size=20),
+        st.tuples(st.none() | st.floats(-1e6, 1e6), st.none() | st.floats(-1e6, 1e6)),
+    )
+    def test_places_always_lie_on_the_track(
+        self, now: float, then: float, data: list[float], allowed: tuple[float | None, float | None]
+    ) -> None:
+        one = make_track("a", now, then, Surroundings({"a": data}, {"a": allowed}))
+        places = [one.before, one.after, *(place for place, _ in one.shape), *(one.allowed or ())]
+        assert all(place is not None and 0 <= place <= 1 for place in places)
+
+    def test_unknown_column_of_the_population_is_refused(self) -> None:
+        with pytest.raises(ssba.ArgumentError, match="population has no column 'chol'"):
+            tracks_of(FOUND, Surroundings({"rate": [1]}))
+
+    @pytest.mark.parametrize("allowed", [3, "ab", (1, 2, 3), ("a", "b")])
+    def test_bad_allowed_range_is_refused(self, allowed: Any) -> None:
+        with pytest.raises(ssba.ArgumentError, match=r"allowed\['chol'\] is"):
+            tracks_of(FOUND, Surroundings(allowed={"chol": allowed}))
+
+    @pytest.mark.parametrize("number", [-1, 3, True, "0"])
+    def test_answer_that_is_not_there_is_refused(self, number: Any) -> None:
+        with pytest.raises(ssba.ArgumentError, match="there are 3 answers"):
+            tracks_of(FOUND, answer=number)
+
+
+class TestChangeChart:
+    def test_every_column_has_a_line_named_by_its_meaning(self) -> None:
+        labels = [label.get_text() for label in change_chart(FOUND, AROUND).get_yticklabels()]
+        assert labels == ["serum cholesterol", "rate", "chest pain on exercise", "vessels", "sex"]
+
+    def test_changes_are_told_beside_their_line(self) -> None:
+        told = words(change_chart(FOUND, AROUND))
+        assert "286 to 240.5 mg/dl" in told
+        assert "male, fixed" in told
+        assert "missing, unchanged" in told
+
+    def test_arrow_goes_from_now_to_proposed(self) -> None:
+        arrows = [
+            text for text in change_chart(FOUND, AROUND, only_changes=True).texts if not text.get_text()
+        ]
+        chol = track(FOUND, "chol")
+        assert [getattr(arrows[0], "xy", None), arrows[0].get_position()] == [
+            (chol.after, 0),
+            (chol.before, 0),
+        ]
+
+    def test_legend_names_only_what_is_drawn(self) -> None:
+        assert legend(change_chart(FOUND, AROUND)) == [
+            "now",
+            "proposed",
+            "fixed",
+            "allowed by the constraints",
+            "the data",
+        ]
+        assert legend(change_chart(FOUND, only_changes=True)) == ["now", "proposed"]
+
+    def test_bounded_move_is_named_as_one(self) -> None:
+        assert "bounded move" in legend(change_chart(BOUNDED))
+        assert "proposed" not in legend(change_chart(BOUNDED))
+
+    def test_another_answer_is_drawn_when_asked_for(self) -> None:
+        assert "yes to no" in words(change_chart(FOUND, AROUND, answer=1))
+
+    @pytest.mark.parametrize("explanation", EVERY.values(), ids=EVERY)
+    def test_every_kind_of_result_can_be_drawn(self, explanation: ssba.Explanation) -> None:
+        ax = change_chart(explanation, AROUND)
+        assert len(ax.get_yticklabels()) == len(QUERY)
+
+
+class TestParallelChart:
+    def test_only_changed_columns_have_an_axis(self) -> None:
+        labels = [label.get_text() for label in parallel_chart(FOUND).get_xticklabels()]
+        assert labels == ["chol (mg/dl)", "rate (beats/min)", "pain", "vessels"]
+
+    def test_query_and_every_answer_have_a_line(self) -> None:
+        assert legend(parallel_chart(FOUND)) == ["answer 1", "answer 2", "answer 3", "query"]
+
+    def test_lines_pass_where_the_values_lie(self) -> None:
+        # chol goes from 240.5 to 286, rate from 108 to 131.
+        ax = parallel_chart(FOUND)
+        lines = {line.get_label(): np.asarray(line.get_ydata(), dtype=float) for line in ax.lines}
+        assert lines["query"][:2].tolist() == [1.0, 0.0]
+        # Answers are drawn a little apart, the one in the middle where it lies.
+        assert lines["answer 2"][0] == pytest.approx((261 - 240.5) / 45.5)
+        assert lines["answer 3"][1] == pytest.approx(1.0, abs=0.02)
+
+    def test_missing_value_is_a_gap(self) -> None:
+        lines = {line.get_label(): np.asarray(line.get_ydata()) for line in parallel_chart(FOUND).lines}
+        assert math.isnan(lines["query"][3])
+        assert not math.isnan(lines["answer 3"][3])
+
+    def test_bounded_move_is_one_line(self) -> None:
+        assert legend(parallel_chart(BOUNDED)) == ["bounded move", "query"]
+
+    def test_many_answers_share_one_scale_of_levels(self) -> None:
+        cities = [f"city {number}" for number in range(12)]
+        rows = tuple(answer({"pain": city}) for city in cities)
+        ax = parallel_chart(replace(FOUND, counterfactuals=rows))
+        assert legend(ax) == [*(f"answer {number}" for number in range(1, 8)), "query"]
+        heights = sorted(float(np.asarray(line.get_ydata())[0]) for line in ax.lines[-8:])
+        # Levels lie a seventh apart, and lines up to 0.05 aside.
+        assert np.diff(heights).min() > 0.09
+
+    def test_result_without_answers_is_refused(self) -> None:
+        with pytest.raises(ssba.ArgumentError, match="'infeasible' and changes nothing"):
+            parallel_chart(INFEASIBLE)
+
+
+class TestPlanChart:
+    def test_scores_are_marked_as_reached_or_not(self) -> None:
+        ax = plan_chart(PLAN)
+        marks = {
+            str(one.get_label()): np.asarray(one.get_offsets()).tolist()
+            for one in ax.collections
+            if isinstance(one, PathCollection)
+        }
+        assert marks == {"target not reached": [[0, 0.3125], [1, 0.4688]], "target reached": [[2, 0.5312]]}
+
+    def test_steps_are_named_and_gains_told(self) -> None:
+        ax = plan_chart(PLAN)
+        labels = [label.get_text() for label in ax.get_xticklabels()]
+        assert labels == ["now", "chol\n286 to 240.5 mg/dl", "rate\n108 to 120 beats/min"]
+        assert words(ax) == ["0.3125", "+0.156\n0.4688", "+0.0624\n0.5312"]
+
+    def test_long_plan_is_numbered(self) -> None:
+        long = replace(PLAN, steps=PLAN.steps[:1] * 9)
+        assert [label.get_text() for label in plan_chart(long).get_xticklabels()] == ["now", *"123456789"]
+
+    def test_plan_without_scores_or_steps_is_refused(self) -> None:
+        with pytest.raises(ssba.ArgumentError, match="no scores"):
+            plan_chart(replace(PLAN, score=None))
+        with pytest.raises(ssba.ArgumentError, match="no steps"):
+            plan_chart(replace(PLAN, steps=()))
+
+
+class TestWayChart:
+    def test_scores_and_the_turn_lie_where_they_were_seen(self) -> None:
+        ax = way_chart(WAY)
+        scores, turn = ax.lines
+        assert np.asarray(scores.get_xydata()).tolist() == [[0, 0.2], [50, 0.4], [100, 0.8]]
+        assert list(np.asarray(turn.get_xdata())) == [62.5, 62.5]
+        assert words(ax) == ["ill → well"]
+
+    def test_what_reaches_the_target_is_coloured_from_turn_to_turn(self) -> None:
+        (part,) = way_chart(WAY).patches
+        assert (part.get_label(), part.get_extents().width > 0) == ("target reached", True)
+        back = replace(WAY, reached=(True, True, False), turns=(replace(WAY.turns[0], reached=False),))
+        spans = [patch for patch in way_chart(back).patches if isinstance(patch, Rectangle)]
+        assert [(one.get_x(), one.get_width()) for one in spans] == [(0, 62.5)]
+
+    def test_without_scores_only_turns_are_drawn(self) -> None:
+        ax = way_chart(replace(WAY, scores=(None, None, None)))
+        assert len(ax.lines) == 1
+        assert ax.get_ylabel() == ""
+
+
+class TestFrequencyChart:
+    def test_bars_are_shares_of_the_answers_most_frequent_first(self) -> None:
+        ax = frequency_chart(COHORT, meanings=AROUND.meanings)
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["serum cholesterol", "rate"]
+        assert words(ax) == ["2 of 2", "2 of 2"]
+        assert legend(ax) == ["raised", "lowered"]
+
+    def test_cohort_without_answers_is_refused(self) -> None:
+        with pytest.raises(ssba.ArgumentError, match="no query of the cohort has a counterfactual"):
+            frequency_chart(cohort_of([BOUNDED]))
+
+
+class TestDistanceChart:
+    def test_curve_is_the_share_of_rows_within_each_distance(self) -> None:
+        ax = distance_chart(DISTANCES)
+        ill = ax.lines[0]
+        assert list(np.asarray(ill.get_xdata())) == [0, 0.5, 1.0, 1.5, 2.0, 4.0]
+        assert list(np.asarray(ill.get_ydata())) == [0, 25, 50, 75, 100, 100]
+        assert legend(ax) == ["ill (4 rows)", "well (2 rows)"]
+
+    def test_histogram_counts_every_row(self) -> None:
+        ax = distance_chart({"all": [0.0, 1.0, 2.0, 2.0]}, kind="histogram", unit="sd")
+        filled = [patch for patch in ax.patches if patch.get_alpha()]
+        heights = np.asarray(filled[0].get_path().vertices)[:, 1]
+        assert heights.max() == 2
+        assert ax.get_xlabel() == "distance to the boundary (sd)"
+
+    def test_distances_are_told_apart_by_prediction(self) -> None:
+        well = replace(FOUND, prediction="well", counterfactuals=(answer({"chol": 1.0}, distance=3.0),))
+        assert distances_by_prediction([FOUND, well, BOUNDED]) == {"ill": [1.25], "well": [3.0]}
+
+    @pytest.mark.parametrize("given", [[math.nan], [math.inf], [-1.0], [[1.0]]])
+    def test_what_is_no_distance_is_refused(self, given: Any) -> None:
+        with pytest.raises(ssba.ArgumentError, match=r"distances\['a'\] must be finite numbers"):
+            distance_chart({"a": given})
+
+    def test_nothing_to_draw_and_unknown_kind_are_refused(self) -> None:
+        with pytest.raises(ssba.ArgumentError, match="no distance to draw"):
+            distance_chart({"a": []})
+        with pytest.raises(ssba.ArgumentError, match="kind is 'pie'"):
+            distance_chart(DISTANCES, kind="pie")  # type: ignore[arg-type]

@@ -1,0 +1,230 @@
+"""Report pages in a real browser, Debian's chromium: quiet, complete, accessible, light, dark and printed."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from tests.views.support import (
+    AROUND,
+    BOUNDED,
+    FOUND,
+    INFEASIBLE,
+    LEVERS,
+    MANY,
+    PLAN,
+    RANGES,
+    SHORT_PLAN,
+    WHY_NOT,
+)
+
+import ssba
+from ssba.results.cohort.summary import cohort_of
+from ssba.views.report.page import ReportParts, write_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = shutil.which("chromium")
+MISSING = CHROMIUM is None or find_spec("playwright") is None
+
+# Where CI asks for them, these tests fail rather than skip.
+pytestmark = pytest.mark.skipif(
+    MISSING and os.environ.get("CI") != "true",
+    reason="needs Debian's chromium and the Python package playwright",
+)
+
+# As root in a container there is no sandbox; the other switches keep the browser itself off the network.
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+WRITTEN: dict[str, tuple[ssba.Explanation | ssba.Explanations, ReportParts]] = {
+    "found": (FOUND, ReportParts(plan=PLAN, ranges=RANGES, levers=LEVERS, surroundings=AROUND)),
+    "bounded": (BOUNDED, ReportParts(plan=SHORT_PLAN, why_not=WHY_NOT, surroundings=AROUND)),
+    "infeasible": (INFEASIBLE, ReportParts()),
+    "cohort": (MANY, ReportParts(cohort=cohort_of(MANY, by="sex"), surroundings=AROUND)),
+}
+
+# The contrast of each text with what is painted behind it, by WCAG 2.2; see-through colours are mixed.
+LOW_CONTRAST = """
+() => {
+  const parse = (colour) => {
+    const parts = colour.match(/[\\d.]+/g).map(Number);
+    return parts.length === 3 ? [...parts, 1] : parts;
+  };
+  const over = (top, below) => top.slice(0, 3).map((part, i) => part * top[3] + below[i] * (1 - top[3]));
+  const light = (colour) => {
+    const [r, g, b] = colour.map((part) => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    const layers = [];
+    for (let one = element; one; one = one.parentElement) {
+      layers.push(parse(getComputedStyle(one).backgroundColor));
+    }
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+  };
+  const low = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const words = walk.currentNode.textContent.trim();
+    const element = walk.currentNode.parentElement;
+    if (!words || element.tagName === 'title') continue;
+    const style = getComputedStyle(element);
+    const below = behind(element);
+    const colour = over(parse(element.closest('svg') ? style.fill : style.color), below);
+    const [high, dark] = [light(colour), light(below)].sort((a, b) => b - a);
+    const contrast = (high + 0.05) / (dark + 0.05);
+    if (contrast < 4.5) low.push(`${contrast.toFixed(2)}: ${words}`);
+  }
+  return low;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    from playwright.sync_api import sync_playwright
+
+    assert CHROMIUM is not None, "install the Debian package chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    return {
+        name: write_report(folder / f"{name}.html", results, parts, title=f"Report: {name}")
+        for name, (results, parts) in WRITTEN.items()
+    }
+
+
+class Visit:
+    """A page that was opened, and all that it said and asked for meanwhile."""
+
+    def __init__(self, browser: "Browser", file: Path, width: int = 1000, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        self.page: Page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri(), wait_until="load")
+
+    def __enter__(self) -> "Visit":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+class TestEveryPage:
+    def test_no_message_and_no_request_but_for_the_page(
+        self, browser: "Browser", files: dict[str, Path], name: str
+    ) -> None:
+        with Visit(browser, files[name]) as visit:
+            assert visit.said == []
+            assert [url for url in visit.asked if not url.startswith("data:")] == [files[name].as_uri()]
+
+    def test_reads_the_same_without_javascript(
+        self, browser: "Browser", files: dict[str, Path], name: str
+    ) -> None:
+        with (
+            Visit(browser, files[name]) as usual,
+            Visit(browser, files[name], java_script_enabled=False) as bare,
+        ):
+            shown = bare.page.locator("body").inner_text()
+            assert len(shown) > 200
+            assert shown == usual.page.locator("body").inner_text()
+
+    def test_landmarks_and_headings_lead_through_the_page(
+        self, browser: "Browser", files: dict[str, Path], name: str
+    ) -> None:
+        with Visit(browser, files[name]) as visit:
+            assert visit.page.title() == f"Report: {name}"
+            for role in ("banner", "main", "contentinfo"):
+                assert visit.page.get_by_role(role).count() == 1
+            levels = visit.page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
+            assert levels[0] == 1
+            assert levels.count(1) == 1
+            assert max(deeper - before for before, deeper in pairwise(levels)) <= 1
+
+    def test_tables_pictures_and_regions_have_names(
+        self, browser: "Browser", files: dict[str, Path], name: str
+    ) -> None:
+        with Visit(browser, files[name]) as visit:
+            tree = visit.page.locator("body").aria_snapshot()
+            roles = re.findall(r"^\s*- (table|img|region|group|note)\b(.*)$", tree, re.MULTILINE)
+            assert {role for role, _ in roles} >= {"region", "note"}
+            assert [role for role, told in roles if not re.match(r' ".+"', told)] == []
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_every_text_can_be_read(
+        self, browser: "Browser", files: dict[str, Path], name: str, scheme: Literal["light", "dark"]
+    ) -> None:
+        with Visit(browser, files[name], color_scheme=scheme) as visit:
+            assert visit.page.evaluate(LOW_CONTRAST) == []
+            assert is_dark(visit.page) == (scheme == "dark")
+
+    def test_prints_dark_on_white_whatever_the_screen_is(
+        self, browser: "Browser", files: dict[str, Path], name: str
+    ) -> None:
+        with Visit(browser, files[name], color_scheme="dark") as visit:
+            visit.page.emulate_media(media="print")
+            assert not is_dark(visit.page)
+            assert visit.page.evaluate(LOW_CONTRAST) == []
+            assert visit.page.pdf(format="A4").startswith(b"%PDF")
+
+    def test_fits_a_phone_without_scrolling_sideways(
+        self, browser: "Browser", files: dict[str, Path], name: str
+    ) -> None:
+        with Visit(browser, files[name], width=360) as visit:
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def is_dark(page: "Page") -> bool:
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return max(int(part) for part in re.findall(r"\d+", background)[:3]) < 100
+
+
+def test_wide_table_is_reached_by_keyboard(browser: "Browser", files: dict[str, Path]) -> None:
+    with Visit(browser, files["found"], width=360) as visit:
+        visit.page.keyboard.press("Tab")
+        focused = visit.page.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert focused == "Values that change, now and proposed"
+
+
+def test_contrast_check_sees_faint_text(browser: "Browser", tmp_path: Path) -> None:
+    file = tmp_path / "faint.html"
+    file.write_text("<body><p style='color:#999'>faint</p><p style='color:#555'>clear</p></body>", "utf-8")
+    with Visit(browser, file) as visit:
+        assert visit.page.evaluate(LOW_CONTRAST) == ["2.85: faint"]
+
+
+def test_notebook_view_can_be_read_on_light_and_dark(browser: "Browser", tmp_path: Path) -> None:
+    for background, ink in (("#ffffff", "#000000"), ("#111111", "#e0e0e0")):
+        file = tmp_path / "cell.html"
+        body = f"<body style='background:{background};color:{ink}'>{FOUND._repr_html_()}</body>"
+        file.write_text(body, encoding="utf-8")
+        with Visit(browser, file) as visit:
+            assert visit.said == []
+            assert visit.page.evaluate(LOW_CONTRAST) == []
+            assert visit.page.get_by_role("table", name="The query beside its counterfactuals").count() == 1
