@@ -4,7 +4,8 @@
 
 Lengths are from the `def` line to the last line of the body; parameters do not count `self` and `cls`. The
 plain query is one row of the heart data, a function to labels, no constraints: every function of `ssba` that
-`explain` enters is counted once, comprehensions not at all. What loads at import is not a visit.
+`explain` enters is counted once, comprehensions not at all. It is the second query of its explainer: what
+the first one does once, such as predicting the background rows, is not a visit.
 """
 
 import ast
@@ -77,8 +78,9 @@ def plain_query() -> set[tuple[str, str]]:
     labels = (heart.target[complete.index] == "disease").to_numpy()
     model = make_pipeline(StandardScaler(), SVC()).fit(rows, labels)
     explainer = ssba.Explainer(lambda given: model.predict(given), rows, target=False)
-    query = rows[np.asarray(model.predict(rows))].iloc[0]
-    return visited(lambda: explainer.explain(query))
+    ill = rows[np.asarray(model.predict(rows))]
+    explainer.explain(ill.iloc[1])
+    return visited(lambda: explainer.explain(ill.iloc[0]))
 
 
 def report() -> str:

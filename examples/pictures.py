@@ -27,16 +27,16 @@ from sklearn.svm import SVC
 import ssba
 from ssba.views.charts import (
     Axis,
+    DataContext,
     DecisionMap,
-    Surroundings,
     change_chart,
     decision_map,
     distance_chart,
     distances_by_prediction,
     frequency_chart,
+    line_chart,
     parallel_chart,
     plan_chart,
-    way_chart,
 )
 from ssba.views.report.page import ReportParts, write_report
 
@@ -121,17 +121,17 @@ def draw_heart(folder: Path) -> None:
 
 def draw_patient(folder: Path, clinic: Clinic, row: "pd.Series[Any]") -> None:
     explanation = clinic.explainer.explain(row, rules(clinic.heart), k=3, diversity="levers")
-    around = Surroundings(clinic.train, allowed(explanation.query), clinic.meanings)
+    around = DataContext(clinic.train, allowed(explanation.query), clinic.meanings)
     title = f"Patient {row.name}"
     save(change_chart(explanation, around, title=title), folder / "changes.png")
     save(parallel_chart(explanation, around, title=f"{title}: several answers"), folder / "answers.png")
-    plan = explanation.plan()
+    plan = clinic.explainer.plan(explanation)
     save(plan_chart(plan, title=f"{title}: step by step"), folder / "plan.png")
     well = clinic.others[clinic.model.predict(clinic.others) == "no disease"].iloc[0]
-    way = clinic.explainer.path(row, well)
-    save(way_chart(way, title=f"From patient {row.name} to patient {well.name}"), folder / "way.png")
-    levers = explanation.levers(most_columns=2)
-    parts = ReportParts(plan=plan, ranges=explanation.ranges(), levers=levers, surroundings=around)
+    line = clinic.explainer.scan_line(row, well)
+    save(line_chart(line, title=f"From patient {row.name} to patient {well.name}"), folder / "way.png")
+    levers = clinic.explainer.levers(explanation, max_columns=2)
+    parts = ReportParts(plan=plan, ranges=clinic.explainer.ranges(explanation), levers=levers, data=around)
     with TemporaryDirectory() as apart:
         photograph(write_report(Path(apart) / "report.html", explanation, parts, title=title), folder)
 
@@ -157,7 +157,7 @@ def plane(
     model: Any,
     rows: pd.DataFrame,
     query: dict[str, float],
-    explanation: ssba.Explanation,
+    explanation: ssba.results.Explanation,
     boundary: Any,
     percent: float,
     title: str,

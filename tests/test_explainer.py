@@ -172,7 +172,7 @@ class TestDistance:
 class TestStatus:
     def test_found(self, people: ssba.Explainer) -> None:
         explanation = people.explain(PATIENT)
-        assert explanation.status is ssba.Status.FOUND
+        assert explanation.status is ssba.results.Status.FOUND
         assert explanation.prediction == "risk"
         assert explanation.best is explanation.counterfactuals[0]
         assert explanation.best is not None
@@ -181,7 +181,7 @@ class TestStatus:
 
     def test_already_there(self, people: ssba.Explainer) -> None:
         explanation = people.explain({**PATIENT, "age": 30, "smoker": "never", "stress": -1.0})
-        assert explanation.status is ssba.Status.ALREADY_THERE
+        assert explanation.status is ssba.results.Status.ALREADY_THERE
         assert explanation.best is None
         assert explanation.prediction == "fine"
 
@@ -204,7 +204,7 @@ class TestStatus:
         explainer = ssba.Explainer(model, PEOPLE, target="fine")
         model.calls = 0
         explanation = explainer.explain(PATIENT, rules)
-        assert explanation.status is ssba.Status.INFEASIBLE
+        assert explanation.status is ssba.results.Status.INFEASIBLE
         assert model.calls == 0
         assert explanation.rows_used == 0
         assert set(named) <= set(explanation.clash)
@@ -215,7 +215,7 @@ class TestStatus:
     def test_bounded(self, people: ssba.Explainer) -> None:
         rules: list[Any] = [*(ssba.fixed(name) for name in PATIENT if name != "stress"), "stress >= 0.3"]
         explanation = people.explain(PATIENT, rules)
-        assert explanation.status is ssba.Status.BOUNDED
+        assert explanation.status is ssba.results.Status.BOUNDED
         assert explanation.best is None
         assert explanation.bounded is not None
         assert explanation.bounded.prediction == "risk"
@@ -224,7 +224,7 @@ class TestStatus:
 
     def test_everything_fixed_is_bounded_by_the_query_itself(self, people: ssba.Explainer) -> None:
         explanation = people.explain(PATIENT, [ssba.fixed(name) for name in PATIENT])
-        assert explanation.status is ssba.Status.BOUNDED
+        assert explanation.status is ssba.results.Status.BOUNDED
         assert explanation.bounded is not None
         assert explanation.bounded.values == PATIENT
         assert explanation.bounded.changes == {}
@@ -234,9 +234,9 @@ class TestStatus:
         explainer = ssba.Explainer(lambda rows: (rows > 0.8).all(axis=1), X, target=True)
         rules = [ssba.within(name, amount=0.5) for name in ("x0", "x1", "x2")]
         starved = explainer.explain([0.0, 0.0, 0.0], rules, budget=ssba.Budget(rows=1))
-        assert starved.status is ssba.Status.OUT_OF_BUDGET
+        assert starved.status is ssba.results.Status.OUT_OF_BUDGET
         generous = explainer.explain([0.0, 0.0, 0.0], rules, budget=ssba.Budget(rows=100_000))
-        assert generous.status is ssba.Status.BOUNDED
+        assert generous.status is ssba.results.Status.BOUNDED
 
     def test_an_unreachable_number_is_a_status_not_an_error(self) -> None:
         explainer = ssba.Explainer(lambda rows: rows @ WEIGHTS, X, ssba.value_between(1000, 2000))

@@ -22,6 +22,8 @@ from pathlib import Path
 from sysconfig import get_path
 before = set(sys.modules)
 import ssba
+for name in sys.argv[1:]:
+    getattr(ssba, name)
 files = [getattr(sys.modules[name], "__file__", None) for name in set(sys.modules) - before]
 for file in map(Path, filter(None, files)):
     for installed in map(Path, {get_path("purelib"), get_path("platlib")}):
@@ -30,11 +32,18 @@ for file in map(Path, filter(None, files)):
 """
 
 
-def test_import_loads_only_the_core_dependencies() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", LIST_IMPORTED], capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.split())
+def loaded_with(*names: str) -> set[str]:
+    """The installed packages that an import of ssba loads, with the use of some names."""
+    program = [sys.executable, "-W", "error", "-c", LIST_IMPORTED, *names]
+    return set(subprocess.run(program, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_import_itself_loads_no_dependency() -> None:
+    assert loaded_with() - {"ssba"} == set()
+
+
+def test_all_names_together_load_only_the_core_dependencies() -> None:
+    loaded = loaded_with(*ssba.__all__)
     assert "narwhals" in loaded
     assert loaded - CORE == set()
 

@@ -1,87 +1,46 @@
-"""The smallest feasible change that flips a trained model's decision, in your units and constraints."""
+"""The smallest feasible change that flips a trained model's decision, in your units and constraints.
 
-from ssba import datasets
-from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
-from ssba.constraints.constraint import (
-    Constraint,
-    between,
-    constraint,
-    decrease,
-    fixed,
-    increase,
-    may_fill,
-    one_of,
-    relation,
-    transition,
-    within,
-)
-from ssba.errors import (
-    ArgumentError,
-    BoundaryFileError,
-    ConstraintError,
-    InternalError,
-    ModelError,
-    SchemaError,
-    SsbaError,
-    SsbaWarning,
-    TargetError,
-)
-from ssba.explainer import Budget, Explainer
-from ssba.index.boundary_set import BoundarySet, Neighbours
-from ssba.index.open_index import boundary_info, repair_boundary
-from ssba.index.verify_index import Verified
-from ssba.models.targets import probability, value_between
-from ssba.results.certificate.document import Certificate, CertificateCheck
-from ssba.results.cohort.summary import Cohort
-from ssba.results.explanation import Counterfactual, Evidence, Explanation, Explanations, Status
-from ssba.results.levers import Menu
-from ssba.results.line_scan import Way
-from ssba.results.plan import Plan, Step
-from ssba.results.prose import paragraph
-from ssba.results.ranges import Ranges
-from ssba.results.trial import Trial
-from ssba.results.why_not import WhyNot
-from ssba.search.robust import ball, score_margin
-from ssba.suggest.suggestions import Suggestions, suggest_constraints
+What you construct stands here; what comes back is described in `ssba.results`, errors in `ssba.errors`.
+Modules load when one of their names is first used, so that the import itself is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ssba.version import __version__
-from ssba.views import charts
-from ssba.views.charts.tracks import Surroundings
-from ssba.views.report.page import ReportParts, write_report
+
+if TYPE_CHECKING:
+    from ssba import datasets, errors, results
+    from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
+    from ssba.constraints.constraint import (
+        Constraint,
+        between,
+        constraint,
+        decrease,
+        fixed,
+        increase,
+        may_fill,
+        one_of,
+        only,
+        relation,
+        transition,
+        within,
+    )
+    from ssba.errors import SsbaError, SsbaWarning
+    from ssba.explainer import Explainer
+    from ssba.index.open_index import boundary_info, repair_boundary
+    from ssba.models.targets import probability, value_between, value_change
+    from ssba.options import Budget, Options, ball, score_margin
+    from ssba.suggest.suggestions import suggest_constraints
+    from ssba.views import charts
 
 __all__ = [
-    "ArgumentError",
-    "BoundaryFileError",
-    "BoundarySet",
     "Budget",
-    "Certificate",
-    "CertificateCheck",
-    "Cohort",
     "Constraint",
-    "ConstraintError",
-    "Counterfactual",
-    "Evidence",
     "Explainer",
-    "Explanation",
-    "Explanations",
-    "InternalError",
-    "Menu",
-    "ModelError",
-    "Neighbours",
-    "Plan",
-    "Ranges",
-    "ReportParts",
-    "SchemaError",
+    "Options",
     "SsbaError",
     "SsbaWarning",
-    "Status",
-    "Step",
-    "Suggestions",
-    "Surroundings",
-    "TargetError",
-    "Trial",
-    "Verified",
-    "Way",
-    "WhyNot",
     "__version__",
     "ball",
     "between",
@@ -92,21 +51,54 @@ __all__ = [
     "constraint",
     "datasets",
     "decrease",
+    "errors",
     "fixed",
     "increase",
     "integer",
     "may_fill",
     "numeric",
     "one_of",
+    "only",
     "ordinal",
-    "paragraph",
     "probability",
     "relation",
     "repair_boundary",
+    "results",
     "score_margin",
     "suggest_constraints",
     "transition",
     "value_between",
+    "value_change",
     "within",
-    "write_report",
 ]
+
+_WHERE = {
+    "columns.features": ("boolean", "categorical", "integer", "numeric", "ordinal"),
+    "constraints.constraint": (
+        *("Constraint", "between", "constraint", "decrease", "fixed", "increase", "may_fill", "one_of"),
+        *("only", "relation", "transition", "within"),
+    ),
+    "errors": ("SsbaError", "SsbaWarning"),
+    "explainer": ("Explainer",),
+    "index.open_index": ("boundary_info", "repair_boundary"),
+    "models.targets": ("probability", "value_between", "value_change"),
+    "options": ("Budget", "Options", "ball", "score_margin"),
+    "suggest.suggestions": ("suggest_constraints",),
+}
+_MODULES = {"charts": "views.charts", "datasets": "datasets", "errors": "errors", "results": "results"}
+_MODULE_OF = {name: module for module, names in _WHERE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        found: Any = import_module(f"ssba.{_MODULES[name]}")
+    elif name in _MODULE_OF:
+        found = getattr(import_module(f"ssba.{_MODULE_OF[name]}"), name)
+    else:
+        raise AttributeError(f"module 'ssba' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,27 @@ from typing import Any
 from ssba.errors import ArgumentError
 
 _LARGEST = 10**12
+
+
+def is_number(value: Any) -> bool:
+    """Tell real numbers, of Python or NumPy, from truth values and everything else.
+
+    >>> is_number(2.5), is_number(True), is_number("2.5")
+    (True, False, False)
+    """
+    # NumPy's own truth values are no numbers to Python already.
+    return type(value) is not bool and isinstance(value, numbers.Real)
+
+
+def listing(values: Iterable[Any], most: int = 12) -> str:
+    """Write values one after the other, the first of them if there are many.
+
+    >>> listing(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    members = list(values)
+    shown = ", ".join(repr(value) for value in members[:most])
+    return shown + (f" and {len(members) - most} more" if len(members) > most else "")
 
 
 def whole(who: str, value: Any, at_least: int, at_most: int = _LARGEST) -> int:
@@ -27,7 +48,7 @@ def whole(who: str, value: Any, at_least: int, at_most: int = _LARGEST) -> int:
 
 def number(who: str, value: Any, allowed: str, low: float = -math.inf, high: float = math.inf) -> float:
     """Return a real number strictly between `low` and `high` (an infinite end is no limit), or refuse it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not is_number(value):
         raise ArgumentError(f"{who} is {value!r:.80}; give {allowed}")
     try:
         real = float(value)

@@ -6,7 +6,7 @@ The tree::
     ├── ArgumentError      an argument of ours has a value that is not allowed
     ├── SchemaError        data or a query row does not fit: columns, dtypes, cells, levels
     ├── ConstraintError    a constraint names something unknown, or its text cannot be read
-    ├── TargetError        the wished outcome does not exist for this model
+    ├── TargetError        the desired outcome does not exist for this model
     ├── ModelError         the user's model raised, or answered with something unusable
     ├── BoundaryFileError  a boundary index on disk cannot be read or written, or is damaged
     └── InternalError      ssba itself went wrong; nothing of the user's is at fault
@@ -35,7 +35,7 @@ class ConstraintError(SsbaError, ValueError):
 
 
 class TargetError(SsbaError, ValueError):
-    """The wished outcome does not exist for this model."""
+    """The desired outcome does not exist for this model."""
 
 
 class ModelError(SsbaError, RuntimeError):

@@ -2,67 +2,66 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path as FilePath
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
-from ssba.advice.advisor import QueryAdvisor, attached
 from ssba.advice.certify import check_certificate
-from ssba.advice.context import Context
-from ssba.advice.report_parts import parts_of, population
-from ssba.advice.scan_line import walk
+from ssba.advice.context import Context, context_of
+from ssba.advice.levers import lever_table
+from ssba.advice.plan.make_plan import make_plan
+from ssba.advice.ranges.find_ranges import find_ranges
+from ssba.advice.report_parts import population, report_parts
+from ssba.advice.scan_line import scan_line
+from ssba.advice.try_values import try_values
+from ssba.advice.why_not import why_not
 from ssba.arguments import file_to_write, mapping, number, one_of, whole
 from ssba.columns.distance import Norm, ScaleName
 from ssba.columns.features import Declaration
-from ssba.columns.space import Matrix
-from ssba.constraints.constraint import Constraint
-from ssba.constraints.language.lists import Constraints, constraint_list, constraints_by_row
-from ssba.engine import Engine, Wishes, build_engine
+from ssba.columns.frames import index_of
+from ssba.constraints.lists import Constraints, constraint_list, constraints_by_row
+from ssba.engine import Engine, Settings, build_engine
 from ssba.errors import ArgumentError, SsbaWarning
-from ssba.index.boundary_set import BoundarySet
+from ssba.index.boundary_set import BoundarySet, encoded_points
+from ssba.index.encoded_points import EncodedPoints
 from ssba.index.identity import identity_of, refuse_another
 from ssba.index.open_index import open_set, read_set, sample, verify_set
 from ssba.index.sampling import Growth, Part
 from ssba.index.verify_index import Verified
-from ssba.pipeline import Case, Request, answer_queries, limits_from_now
+from ssba.models.targets import target_of
+from ssba.options import Budget, OptionFields, Options, ScoreMargin, options_from
+from ssba.pipeline.answer import Request, explain_requests
 from ssba.progress import bar
-from ssba.results.certificate.document import Certificate, CertificateCheck
-from ssba.results.explanation import Explanation, Explanations
-from ssba.results.line_scan import Way
-from ssba.search.pick import Diversity
-from ssba.search.robust import Ball, Margin, ScoreMargin
-from ssba.search.sparse import Sparsity
-from ssba.views.charts.tracks import Surroundings
+from ssba.results.certificate import Certificate, CertificateCheck, certified
+from ssba.results.explanation import Counterfactual, Explanation, Explanations, Status
+from ssba.results.levers import LeverTable
+from ssba.results.line_scan import LineScan
+from ssba.results.plan import Plan
+from ssba.results.ranges import Ranges
+from ssba.results.trial import Trial
+from ssba.results.why_not import WhyNot
+from ssba.views.charts.tracks import DataContext
 from ssba.views.report.page import ReportParts, write_report
 
 Crossings = Literal["one", "all"]
 
+# Engines of other targets that single calls asked for, the last of which are kept.
+_MOST_TARGETS = 16
 
-@dataclass(frozen=True)
-class Budget:
-    """What a call may spend: model rows for the search of each query, and seconds for the whole call.
 
-    The best answer so far is returned when it runs out, and with more rows the nearest row found is never
-    farther. Checking the query and its answers takes a few rows more, and what an explainer does once is not
-    counted: predicting its background rows, and 500 boundary points when the first bounded move needs them.
-    Time ends within about one model call and a second; it depends on the machine, rows do not.
+class _Same:
+    """Stands for the explainer's own target, since None is one, too."""
 
-    >>> Budget(rows=500)
-    Budget(rows=500, seconds=None)
-    """
+    def __repr__(self) -> str:
+        return "the explainer's"
 
-    rows: int = 15_000
-    seconds: float | None = None
 
-    def __post_init__(self) -> None:
-        whole("Budget(rows=...)", self.rows, at_least=1)
-        if self.seconds is not None:
-            number("Budget(seconds=...)", self.seconds, "a number of seconds above 0, or None", low=0)
+_SAME = _Same()
 
 
 class Explainer:
-    """Finds the smallest feasible change of a row that gives a trained model's wished answer.
+    """Finds the smallest feasible change of a row that gives a trained model's desired answer.
 
     The model is only ever asked, never fitted, copied or changed, and it gets rows in the very form of
     `data`: same frame library, columns, order and dtypes.
@@ -74,13 +73,16 @@ class Explainer:
         ``torch.nn.Module``, an ``onnxruntime.InferenceSession``, or a function from rows to labels,
         probabilities or numbers.
     data
-        Background rows: a pandas, polars or pyarrow frame, or a 2-D NumPy array (columns ``x0``, ``x1``,
-        ...). Their labels are not needed. Answers stay in the range they show, unless constraints say more.
+        Background rows: a pandas, polars or pyarrow frame, or a 2-D NumPy array. Their labels are not needed.
+        Answers stay in the range they show, unless constraints say more.
     target
-        The wished outcome: None for any class but the predicted one, a class label,
-        ``ssba.probability(label, at_least=0.7)``, or ``ssba.value_between(low, high)`` for a regressor.
+        The desired outcome: None for any class but the predicted one, a class label,
+        ``ssba.probability(label, at_least=0.7)``; for a regressor ``ssba.value_between(low, high)`` or
+        ``ssba.value_change(at_least=10)``. `explain` takes another one for a single call.
     features : mapping, optional
         Columns whose kind the dtype does not tell: ``{"cp": ssba.categorical(), "age": ssba.integer()}``.
+    columns : sequence of str, optional
+        The names of the columns of a NumPy array; ``x0``, ``x1``, ... without them.
     distance : {"l2", "l1", "gower"}
         How changes add up; one changed category counts 1 in each. ``"gower"`` is ``"l1"`` with the
         range as its usual scale, also where `scale` is left at ``"std"``.
@@ -110,14 +112,16 @@ class Explainer:
         target: Any = None,
         *,
         features: Mapping[str, Declaration] | None = None,
+        columns: Sequence[str] | None = None,
         distance: Norm = "l2",
         scale: ScaleName | Mapping[str, float] = "std",
         weights: Mapping[str, float] | None = None,
         seed: int = 0,
     ) -> None:
-        self._engine: Engine = build_engine(
-            model, data, Wishes(target, features, distance, scale, weights, whole("seed", seed, at_least=0))
-        )
+        seed = whole("seed", seed, at_least=0)
+        settings = Settings(target, features, columns, distance, scale, weights, seed)
+        self._engine: Engine = build_engine(model, data, settings)
+        self._others: dict[Any, Engine] = {}
         constant = [one.name for one in self._engine.space.features if one.is_constant]
         if constant:
             warnings.warn(
@@ -131,17 +135,12 @@ class Explainer:
         self,
         row: Any,
         constraints: Constraints = (),
-        k: int = 1,
-        budget: Budget | None = None,
         *,
-        sparsity: Sparsity = "none",
-        diversity: Diversity = "distance",
-        max_changes: int | None = None,
-        plausible: bool = False,
-        margin: float | Margin | None = None,
-        evidence: int = 59,
-        prove: bool = False,
+        target: Any = _SAME,
+        options: Options | None = None,
+        budget: Budget | None = None,
         boundary: BoundarySet | None = None,
+        **fields: Unpack[OptionFields],
     ) -> Explanation:
         """Return the nearest feasible counterfactuals of one row.
 
@@ -151,76 +150,205 @@ class Explainer:
             The query: a dict, a Series, a one-row frame or a 1-D array.
         constraints
             Constraint objects or texts, such as ``ssba.fixed("sex")`` or ``"age >= x.age"``; all always hold.
-        k : int
-            How many different answers to return at most, nearest first.
+        target : optional
+            Another desired outcome than the explainer's, for this call.
+        options : Options, optional
+            What to ask of the answers: how many, how sparse, how robust, how well proved.
         budget : Budget, optional
             How many model rows, and seconds, to spend at most.
-        sparsity : {"none", "balanced", "strong"}
-            Whether to look for fewer changed columns, at a price: an answer at most 10% ("balanced") or 50%
-            ("strong") longer than the nearest one found. A changed category counts as a column.
-        diversity : {"distance", "levers"}
-            What makes `k` answers different: that they lie apart, or that no answer's set of changed
-            columns contains another's. For the latter superfluous columns are left out as by
-            ``sparsity="balanced"``.
-        max_changes : int, optional
-            How many columns may change at most.
-        plausible : bool
-            Whether answers must lie where the data live: no further from the nearest background row on the
-            target's side than 95% of these rows are from their own nearest neighbours.
-        margin : float, ``ssba.ball(radius)`` or ``ssba.score_margin(amount)``, optional
-            Room to spare: every row within this distance of an answer must reach the target, too (a
-            number is the radius of a ball), as checked in over 100 directions; or the score must pass the
-            threshold by some amount.
-        evidence : int
-            How many feasible rows nearer than the best answer to draw at random and ask about once the
-            search has ended: 59 bound the share of them that reaches the target below 5% (at 95%
-            confidence), 1000 below 0.3%. Where there are few such rows all are asked. 0: no evidence.
-        prove : bool
-            Whether to open tree ensembles and prove their answers, which takes seconds a query (with the
-            extra ``exact`` also for many free columns). Linear models are always opened.
         boundary : BoundarySet, optional
             Points from `sample_boundary`, as further starts and for bounded moves.
+        **fields
+            Single options by name, such as ``k=3`` or ``max_changes=2``; see `Options`.
         """
-        space = self._engine.space
-        x, given = space.encode_row(row), constraint_list(constraints, space.by_name)
-        request = Request(
-            k, sparsity, diversity, max_changes, plausible, self._margin(margin), evidence, prove
-        )
-        return self._answer([x], [given], request, budget, boundary, False)[0]
+        engine = self._toward(target)
+        x = engine.space.encode_row(row)
+        given = constraint_list(constraints, engine.space.by_name)
+        request = Request(x, given, self._checked(options, fields))
+        return self._answer(engine, [request], budget, boundary, False)[0]
 
     def explain_many(
         self,
         rows: Any,
         constraints: Constraints | Sequence[Constraints] = (),
-        k: int = 1,
-        budget: Budget | None = None,
         *,
-        sparsity: Sparsity = "none",
-        diversity: Diversity = "distance",
-        max_changes: int | None = None,
-        plausible: bool = False,
-        margin: float | Margin | None = None,
-        evidence: int = 59,
-        prove: bool = False,
+        target: Any = _SAME,
+        options: Options | None = None,
+        budget: Budget | None = None,
         boundary: BoundarySet | None = None,
         progress: bool | None = None,
+        **fields: Unpack[OptionFields],
     ) -> Explanations:
-        """Explain every row of a frame or 2-D array, side by side in shared model calls.
+        """Explain every row of a frame, a 2-D array or a list of dicts, side by side in shared model calls.
 
         Each answer is the one that `explain` would give with the same arguments. `constraints` is one
         list for all rows, or a list of lists, one a row. `progress` shows a bar; by default in a terminal
         or notebook only.
         """
-        X = self._engine.space.encode(rows)
-        by_row = constraints_by_row(constraints, len(X), self._engine.space.by_name)
-        request = Request(
-            k, sparsity, diversity, max_changes, plausible, self._margin(margin), evidence, prove
-        )
-        return Explanations(tuple(self._answer(list(X), by_row, request, budget, boundary, progress)))
+        engine = self._toward(target)
+        X = engine.space.encode(rows)
+        by_row = constraints_by_row(constraints, len(X), engine.space.by_name)
+        checked = self._checked(options, fields)
+        requests = [Request(x, own, checked) for x, own in zip(X, by_row, strict=True)]
+        found = self._answer(engine, requests, budget, boundary, progress)
+        return Explanations(tuple(found), index_of(rows), engine.space.layout)
+
+    def plan(
+        self,
+        explanation: Explanation,
+        answer: int = 0,
+        *,
+        effort: Mapping[str, float] | None = None,
+        max_step: Mapping[str, float] | None = None,
+    ) -> Plan:
+        """Return ordered, feasible steps from the query to an answer, or to the bounded move.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            What `explain` returned, maybe read from a file.
+        answer : int
+            Which of the counterfactuals, counted from 0.
+        effort : mapping, optional
+            What a change of a column takes: ``{"chol": 2.0}`` counts twice, so that it comes later.
+        max_step : mapping, optional
+            How much a column may change at once: ``{"chol": 20}`` makes several visits of a long change.
+        """
+        context = self._context(explanation)
+        chosen = explanation.bounded or _chosen(explanation, answer, "plan")
+        return make_plan(context, context.encode(chosen.values), effort, max_step)
+
+    def ranges(self, explanation: Explanation, answer: int = 0, *, n_samples: int = 1000) -> Ranges:
+        """Return the widest intervals around an answer that still reach the target and meet the constraints.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            What `explain` returned, maybe read from a file.
+        answer : int
+            Which of the counterfactuals, counted from 0.
+        n_samples : int
+            How many rows drawn from the intervals are asked about at last.
+        """
+        context = self._context(explanation)
+        return find_ranges(context, context.encode(_chosen(explanation, answer, "ranges").values), n_samples)
+
+    def why_not(self, explanation: Explanation) -> WhyNot:
+        """Say, where no answer was found, which constraints are in the way and what to relax.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            What `explain` returned, maybe read from a file.
+        """
+        return why_not(self._context(explanation), explanation)
+
+    def levers(self, explanation: Explanation, max_columns: int = 3) -> LeverTable:
+        """Return which columns, alone, in pairs or in threes, can flip the decision, and which cannot.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            What `explain` returned, maybe read from a file.
+        max_columns : int
+            How many columns may change together at most, 1 to 3.
+        """
+        return lever_table(self._context(explanation), max_columns)
+
+    def try_values(self, explanation: Explanation, values: Mapping[str, Any]) -> Trial:
+        """Ask the model about the query with some values changed, and say what is still missing.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            What `explain` returned, maybe read from a file.
+        values : mapping
+            The columns to change: ``{"chol": 220}``.
+        """
+        return try_values(self._context(explanation), values)
+
+    def scan_line(self, x: Any, y: Any, n_points: int = 101) -> LineScan:
+        """Return what the model says on the straight line between two rows, and where its decision changes.
+
+        Parameters
+        ----------
+        x, y
+            The rows at both ends: a dict, a Series, a one-row frame or a 1-D array each.
+        n_points : int
+            How many rows on the line to ask about. Two crossings between neighbours may be missed.
+        """
+        space = self._engine.space
+        return scan_line(self._engine, space.encode_row(x), space.encode_row(y), n_points)
+
+    def certificate(self, explanation: Explanation) -> Certificate:
+        """Return a result as a document with a digest, which can be checked against the model later.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            What `explain` returned, maybe read from a file; one of another model is refused.
+        """
+        self._context(explanation)
+        return certified(explanation)
+
+    def check_certificate(self, certificate: Certificate) -> CertificateCheck:
+        """Check a certificate: what it shows by itself, and what this explainer's model says to it.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            What `certificate` made, maybe read from a file.
+        """
+        if not isinstance(certificate, Certificate):
+            raise ArgumentError(
+                f"certificate is {certificate!r:.80}; give what explainer.certificate(explanation) or "
+                "ssba.results.Certificate.from_json(text) returned"
+            )
+        return check_certificate(self._engine, certificate)
+
+    def report(
+        self,
+        results: Explanation | Explanations,
+        file: str | PathLike[str],
+        *,
+        meanings: Mapping[str, str] | None = None,
+        title: str = "",
+        pictures: Mapping[str, bytes] | None = None,
+    ) -> FilePath:
+        """Write a self-contained HTML page about one result, or about many, and return its path.
+
+        For one result the model is asked again: for the plan, the ranges and the levers, or for what to relax
+        where no answer was found (up to 100,000 rows for either of the latter). Each value is shown against
+        the background data. For many results the model is not asked.
+
+        Parameters
+        ----------
+        results : Explanation or Explanations
+            What `explain` or `explain_many` returned.
+        file : str or path
+            Where to write; an existing file is replaced.
+        meanings : mapping, optional
+            What columns mean, for a person: ``{"chol": "serum cholesterol"}``.
+        title : str
+            The heading of the page.
+        pictures : mapping, optional
+            Further pictures: captions to PNG bytes.
+        """
+        file_to_write("file", file)
+        if not isinstance(results, Explanation | Explanations):
+            raise ArgumentError(f"results is {results!r:.80}; give what explain() or explain_many() returned")
+        known = {
+            str(name): str(text) for name, text in mapping("meanings", meanings, '{"chol": "..."}').items()
+        }
+        if isinstance(results, Explanation):
+            parts = report_parts(self, self._context(results), results, known)
+        else:
+            parts = ReportParts(data=DataContext(population(self._engine), meanings=known))
+        return write_report(file, results, replace(parts, pictures=dict(pictures or {})), title)
 
     def sample_boundary(
         self,
-        n: int = 10_000,
+        n_pairs: int = 10_000,
         tolerance: float = 1e-3,
         *,
         labels: Any = None,
@@ -234,7 +362,7 @@ class Explainer:
 
         Parameters
         ----------
-        n : int
+        n_pairs : int
             How many pairs of rows to bisect; all pairs there are if that is fewer, with a warning.
         tolerance : float
             Bisection stops when the bracket is narrower than this share of its segment.
@@ -242,7 +370,7 @@ class Explainer:
             True labels of the background rows: only pairs of correctly predicted rows are used then.
         path : str or path, optional
             A folder to stream the points to. Called again, also after an interruption, only what is missing
-            of `n` is computed; several processes may do so at once. See ``docs/boundary.md``.
+            of `n_pairs` is computed; several processes may do so at once. See ``docs/boundary.md``.
         crossings : {"one", "all"}
             Whether each pair gives the one crossing that bisection runs into, or every crossing that shows
             when its segment is cut into `resolution` parts.
@@ -254,15 +382,15 @@ class Explainer:
         progress : bool, optional
             Whether to show a progress bar; by default in a terminal or notebook only.
         """
-        n = whole("sample_boundary(n=...)", n, at_least=1)
+        n_pairs = whole("sample_boundary(n_pairs=...)", n_pairs, at_least=1)
         tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
         one_of("crossings", crossings, get_args(Crossings))
         resolution = 1 if crossings == "one" else whole("resolution", resolution, at_least=2, at_most=10_000)
-        growth = Growth(self._engine.streams(tolerance, labels, resolution), n, _part(part))
-        if growth.pairs < n:
+        growth = Growth(self._engine.background.streams(tolerance, labels, resolution), n_pairs, _part(part))
+        if growth.pairs < n_pairs:
             warnings.warn(
-                f"{n:,} boundary points were asked for, but the background rows make only {growth.pairs:,} "
-                "pairs; all of them are used",
+                f"{n_pairs:,} pairs were asked for, but the background rows make only {growth.pairs:,}; all "
+                "of them are used",
                 SsbaWarning,
                 stacklevel=2,
             )
@@ -289,7 +417,7 @@ class Explainer:
         return open_set(self._engine, path, adopt, progress)
 
     def verify_boundary(
-        self, path: str | PathLike[str], n: int | None = None, *, progress: bool | None = None
+        self, path: str | PathLike[str], n_points: int | None = None, *, progress: bool | None = None
     ) -> Verified:
         """Ask this model whether the points of an index, maybe made with another model, reach the target.
 
@@ -299,13 +427,13 @@ class Explainer:
         ----------
         path
             The folder of the index.
-        n : int, optional
+        n_points : int, optional
             How many points to ask about, drawn by seed; all by default.
         progress : bool, optional
             Whether to show a progress bar.
         """
-        n = None if n is None else whole("verify_boundary(n=...)", n, at_least=1)
-        return verify_set(self._engine, path, n, progress)
+        n_points = None if n_points is None else whole("verify_boundary(n_points=...)", n_points, at_least=1)
+        return verify_set(self._engine, path, n_points, progress)
 
     def read_boundary(self, source: Any, path: str | PathLike[str] | None = None) -> BoundarySet:
         """Take boundary points from a frame or a Parquet file, and keep those that reach the target.
@@ -319,153 +447,88 @@ class Explainer:
         """
         return read_set(self._engine, source, path)
 
-    def path(self, x: Any, y: Any, points: int = 101) -> Way:
-        """Return what the model says on the straight way between two rows, and where its decision turns.
+    def _toward(self, target: Any) -> Engine:
+        """Return the engine of a call's target."""
+        if target is _SAME:
+            return self._engine
+        try:
+            key = (type(target), target)
+            if key == (type(self._engine.target), self._engine.target):
+                return self._engine
+            if key not in self._others:
+                engine = self._engine.toward(target)
+                if len(self._others) >= _MOST_TARGETS:
+                    self._others.pop(next(iter(self._others)))
+                self._others[key] = engine
+            return self._others[key]
+        except TypeError:
+            # What cannot be a key is no target, and is refused with its name.
+            return self._engine.toward(target)
 
-        Parameters
-        ----------
-        x, y
-            The rows at both ends: a dict, a Series, a one-row frame or a 1-D array each.
-        points : int
-            How many rows on the way to ask about. Two turns between neighbours may be missed.
-        """
-        space = self._engine.space
-        return walk(self._engine, space.encode_row(x), space.encode_row(y), points)
-
-    def write_report(
-        self,
-        file: str | PathLike[str],
-        results: Explanation | Explanations,
-        *,
-        meanings: Mapping[str, str] | None = None,
-        title: str = "",
-        pictures: Mapping[str, bytes] | None = None,
-    ) -> FilePath:
-        """Write a self-contained HTML page about one result, or about many, and return its path.
-
-        For one result the plan, the ranges and the levers are asked for, or what to relax where no answer was
-        found; each value is shown against the background data.
-
-        Parameters
-        ----------
-        file : str or path
-            Where to write; an existing file is replaced.
-        results : Explanation or Explanations
-            What `explain` or `explain_many` returned.
-        meanings : mapping, optional
-            What columns mean, for a person: ``{"chol": "serum cholesterol"}``.
-        title : str
-            The heading of the page.
-        pictures : mapping, optional
-            Further pictures: captions to PNG bytes.
-        """
-        file_to_write("file", file)
-        known = {
-            str(name): str(text) for name, text in mapping("meanings", meanings, '{"chol": "..."}').items()
-        }
-        if isinstance(results, Explanation):
-            told = results if results.advisor is not None else self.attach(results)
-            assert isinstance(told.advisor, QueryAdvisor)
-            parts = parts_of(told.advisor.context, told, known)
-        else:
-            parts = ReportParts(surroundings=Surroundings(population(self._engine), meanings=known))
-        return write_report(file, results, replace(parts, pictures=dict(pictures or {})), title)
-
-    def attach(self, explanation: Explanation) -> Explanation:
-        """Return an explanation that was read from a file, so that it can be asked for plans and the like.
-
-        Parameters
-        ----------
-        explanation : Explanation
-            One of this model, as its fingerprint tells.
-        """
+    def _context(self, explanation: Any) -> Context:
+        """Return the query of an explanation, to be asked about again."""
         if not isinstance(explanation, Explanation):
-            raise ArgumentError(
-                f"explanation is {explanation!r:.80}; give what Explanation.from_json returned"
-            )
-        return attached(self._engine, explanation)
-
-    def check_certificate(self, certificate: Certificate) -> CertificateCheck:
-        """Check a certificate: what it shows by itself, and what this explainer's model says to it.
-
-        Parameters
-        ----------
-        certificate : Certificate
-            What `Explanation.certificate` made, maybe read from a file.
-        """
-        return check_certificate(self._engine, certificate)
+            raise ArgumentError(f"explanation is {explanation!r:.80}; give what explain() returned")
+        goal = explanation.goal
+        engine = self._engine if goal is None else self._toward(target_of(goal))
+        return context_of(engine, explanation)
 
     def _answer(
         self,
-        X: Sequence[Matrix],
-        constraints: Sequence[tuple[Constraint, ...]],
-        request: Request,
+        engine: Engine,
+        requests: Sequence[Request],
         budget: Budget | None,
         boundary: BoundarySet | None,
         progress: bool | None,
     ) -> list[Explanation]:
         if budget is not None and not isinstance(budget, Budget):
             raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
-        budget = budget or Budget()
-        request = _checked(request)
-        cases = [Case(x, own, request) for x, own in zip(X, constraints, strict=True)]
-        with bar(len(cases), "queries", progress) as shown:
-            limits = limits_from_now(budget.rows, budget.seconds)
-            answers = answer_queries(self._engine, cases, limits, self._checked_set(boundary), shown.update)
-        contexts = [
-            Context(self._engine, x, own, request, budget.rows) for x, own in zip(X, constraints, strict=True)
-        ]
-        return [
-            replace(one, advisor=QueryAdvisor(asked)) for one, asked in zip(answers, contexts, strict=True)
-        ]
+        known = _checked_set(engine, boundary)
+        with bar(len(requests), "queries", progress) as shown:
+            return explain_requests(engine, requests, budget or Budget(), known, shown.update)
 
-    def _margin(self, margin: Any) -> Margin | None:
-        if margin is None or isinstance(margin, Ball):
-            return margin
-        if not isinstance(margin, ScoreMargin):
-            allowed = "a distance above 0, ssba.ball(radius) or ssba.score_margin(amount)"
-            return Ball(number("margin", margin, allowed, low=0, high=1e300))
-        model = self._engine.model
-        if not model.has_scores and model.classes is not None:
+    def _checked(self, options: Options | None, fields: Mapping[str, Any]) -> Options:
+        checked = options_from(options, fields)
+        model = self._engine.judging.model
+        if isinstance(checked.margin, ScoreMargin) and not model.has_scores and model.classes is not None:
             raise ArgumentError(
-                f"margin is {margin.text}, but {model.name} gives labels only; use ssba.ball(radius), which "
-                "asks about rows around the answer, or a model with scores"
+                f"margin is {checked.margin.text}, but {model.name} gives labels only; use "
+                "ssba.ball(radius), which asks about rows around the answer, or a model with scores"
             )
-        return margin
-
-    def _checked_set(self, boundary: Any) -> BoundarySet | None:
-        if boundary is None:
-            return None
-        if not isinstance(boundary, BoundarySet):
-            raise ArgumentError(
-                f"boundary is {boundary!r:.80}; give a BoundarySet from sample_boundary() or open_boundary()"
-            )
-        refuse_another(boundary.identity, identity_of(self._engine), "this boundary set")
-        return boundary
+        return checked
 
     def __repr__(self) -> str:
         engine = self._engine
         return (
-            f"<Explainer of {engine.model.name} toward {engine.target_text}, "
-            f"{len(engine.space.features)} columns, {len(engine.background):,} background rows>"
+            f"<Explainer of {engine.judging.model.name} toward {engine.target_text}, "
+            f"{len(engine.space.features)} columns, {len(engine.background.rows):,} background rows>"
         )
 
 
-def _checked(request: Request) -> Request:
-    """Refuse what is no request, by the argument's name."""
-    if not isinstance(request.plausible, bool):
-        raise ArgumentError(f"plausible is {request.plausible!r:.80}; give True or False")
-    if not isinstance(request.prove, bool):
-        raise ArgumentError(f"prove is {request.prove!r:.80}; give True or False")
-    one_of("sparsity", request.sparsity, get_args(Sparsity))
-    one_of("diversity", request.diversity, get_args(Diversity))
-    most = request.max_changes
-    return replace(
-        request,
-        k=whole("k", request.k, at_least=1),
-        max_changes=None if most is None else whole("max_changes", most, at_least=1),
-        evidence=whole("evidence", request.evidence, at_least=0),
-    )
+def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:
+    number = whole(f"{who}(answer=...)", answer, at_least=0)
+    found = explanation.counterfactuals
+    if number < len(found):
+        return found[number]
+    if not found:
+        there = explanation.status is Status.ALREADY_THERE
+        remedy = "" if there else " explainer.why_not(explanation) tells what to relax"
+        raise ArgumentError(
+            f"{who}() needs an answer, but this query ended as {explanation.status.value}: "
+            f"{explanation.sentence}{remedy}"
+        )
+    raise ArgumentError(f"{who}(answer={number}): there are {len(found)} answers, counted from 0")
+
+
+def _checked_set(engine: Engine, boundary: Any) -> EncodedPoints | None:
+    if boundary is None:
+        return None
+    if not isinstance(boundary, BoundarySet):
+        raise ArgumentError(
+            f"boundary is {boundary!r:.80}; give a BoundarySet from sample_boundary() or open_boundary()"
+        )
+    refuse_another(boundary.identity, identity_of(engine), "this boundary set")
+    return encoded_points(boundary)
 
 
 def _part(given: Any) -> Part:

@@ -19,8 +19,8 @@ from sklearn.svm import SVC
 import ssba
 from ssba.advice.context import Context
 from ssba.columns.space import Matrix
-from ssba.constraints.language.lists import constraint_list
-from ssba.pipeline import Request
+from ssba.constraints.lists import constraint_list
+from ssba.options import Options
 
 HEALTHY = "no disease"
 HEART = ssba.datasets.load_heart()
@@ -50,7 +50,7 @@ def context_of(
 ) -> Context:
     engine = explainer._engine
     given = constraint_list(constraints, engine.space.by_name)
-    return Context(engine, engine.space.encode_row(row), given, Request(**request))
+    return Context(engine, engine.space.encode_row(row), given, Options(**request))
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Patient:
 
     model: Any
     context: Context
-    explanation: ssba.Explanation
+    explanation: ssba.results.Explanation
     z: Matrix
 
 

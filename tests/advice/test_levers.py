@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 import ssba
 from ssba.advice.context import Context
-from ssba.advice.levers import menu_of_levers
-from ssba.pipeline import Request
+from ssba.advice.levers import lever_table
+from ssba.options import Options
 
 DATA = np.random.default_rng(0).uniform(-4, 4, size=(400, 4))
 ORIGIN = [0.0, 0.0, 0.0, 0.0]
@@ -27,7 +27,7 @@ def half_space(*weights: float, at: float) -> Any:
 def context_of(model: Any, row: Any, *texts: str, **wishes: Any) -> Context:
     engine = ssba.Explainer(model, DATA, target=True, scale="none")._engine
     given = tuple(ssba.constraint(text) for text in texts)
-    return Context(engine, engine.space.encode_row(row), given, Request(**wishes))
+    return Context(engine, engine.space.encode_row(row), given, Options(**wishes))
 
 
 WEIGHTS = np.array([3.0, 2.0, 1.0, 0.0])
@@ -35,7 +35,7 @@ WEIGHTS = np.array([3.0, 2.0, 1.0, 0.0])
 
 def test_levers_of_a_plane_are_those_whose_columns_reach_it_and_at_the_right_distance() -> None:
     # Columns end just below 4, so that a set reaches 10 only if its weights add up to more than 2.5.
-    menu = menu_of_levers(context_of(half_space(*WEIGHTS, at=10), ORIGIN))
+    menu = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN))
     ends = DATA.max(axis=0)
     for size in (1, 2, 3):
         for columns in itertools.combinations(range(4), size):
@@ -53,7 +53,7 @@ def test_levers_of_a_plane_are_those_whose_columns_reach_it_and_at_the_right_dis
 
 
 def test_what_a_linear_model_cannot_do_is_proved() -> None:
-    menu = menu_of_levers(context_of(half_space(*WEIGHTS, at=10), ORIGIN))
+    menu = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN))
     assert menu.unable
     assert {(one.status, one.proof) for one in menu.unable} == {("unreachable", "unreachable")}
     assert {one.proof for one in menu.levers} == {"optimal"}
@@ -62,7 +62,7 @@ def test_what_a_linear_model_cannot_do_is_proved() -> None:
 
 def test_levers_obey_the_constraints_and_hold_all_other_columns() -> None:
     context = context_of(half_space(*WEIGHTS, at=6), ORIGIN, "x0 <= 1", "x1 within 1.5", "x3 == x.x3")
-    menu = menu_of_levers(context)
+    menu = lever_table(context)
     assert {one.columns for one in menu.levers} == {("x0", "x1", "x2"), ("x0", "x2"), ("x1", "x2")}
     for one in menu.levers:
         values = np.array([one.values[f"x{j}"] for j in range(4)])
@@ -76,7 +76,7 @@ def test_levers_obey_the_constraints_and_hold_all_other_columns() -> None:
 def test_switches_of_a_closed_model_are_found_one_by_one() -> None:
     steps = np.array([1.0, 1.5, 2.0])
     context = context_of(lambda rows: (rows[:, :3] > steps).any(axis=1), ORIGIN)
-    menu = menu_of_levers(context, most_columns=2)
+    menu = lever_table(context, max_columns=2)
     assert [one.columns for one in menu.levers] == [("x0",), ("x1",), ("x2",)]
     assert [one.distance for one in menu.levers] == pytest.approx(steps, rel=5e-3)
     unable = {one.columns: one for one in menu.unable}
@@ -84,14 +84,14 @@ def test_switches_of_a_closed_model_are_found_one_by_one() -> None:
     # Only looked for: a search proves nothing about a closed model.
     assert unable["x3",].status == "not_found"
     assert unable["x3",].rows_asked > 50
-    assert "Not found to alone: x3" in menu.sentence
+    assert "Not found to be enough alone: x3" in menu.sentence
 
 
 def test_a_column_of_few_whole_numbers_is_asked_in_full() -> None:
     counts = np.random.default_rng(1).integers(0, 12, size=(200, 2))
     explainer = ssba.Explainer(lambda rows: rows[:, 0] * rows[:, 1] >= 90, counts, target=True, scale="none")
     engine = explainer._engine
-    menu = menu_of_levers(Context(engine, engine.space.encode_row([5, 6])))
+    menu = lever_table(Context(engine, engine.space.encode_row([5, 6])))
     assert [(one.columns, one.status, one.proof) for one in menu.unable] == [
         (("x0",), "unreachable", "exhausted"),
         (("x1",), "unreachable", "exhausted"),
@@ -105,14 +105,14 @@ def test_a_column_of_few_whole_numbers_is_asked_in_full() -> None:
 def test_trees_are_proved_unable_where_a_proof_is_wanted() -> None:
     trees = GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0)
     trees.fit(DATA, DATA @ WEIGHTS > 10)
-    menu = menu_of_levers(context_of(trees, ORIGIN, prove=True), most_columns=1)
+    menu = lever_table(context_of(trees, ORIGIN, prove=True), max_columns=1)
     assert {one.columns[0] for one in menu.unable} >= {"x2", "x3"}
     assert all(one.proof in ("unreachable", "exhausted") for one in menu.unable)
 
 
 def test_a_column_that_must_change_belongs_to_every_lever() -> None:
     context = context_of(half_space(*WEIGHTS, at=10), ORIGIN, "x3 >= 1")
-    menu = menu_of_levers(context)
+    menu = lever_table(context)
     assert all("x3" in one.columns for one in menu.levers)
     alone = {one.columns: one.proof for one in menu.unable}
     assert alone["x0",] == "infeasible"
@@ -121,7 +121,7 @@ def test_a_column_that_must_change_belongs_to_every_lever() -> None:
 
 def test_where_no_column_helps_one_proof_is_enough() -> None:
     context = context_of(half_space(*WEIGHTS, at=10), ORIGIN, "x0 <= 1", "x1 <= 1", "x2 <= 1")
-    menu = menu_of_levers(context)
+    menu = lever_table(context)
     (one,) = menu.unable
     assert one.columns == ("x0", "x1", "x2", "x3")
     assert one.status == "unreachable"
@@ -130,16 +130,16 @@ def test_where_no_column_helps_one_proof_is_enough() -> None:
 
 
 def test_a_limit_on_changes_limits_the_sets() -> None:
-    menu = menu_of_levers(context_of(half_space(*WEIGHTS, at=10), ORIGIN, max_changes=1))
-    assert menu.most_columns == 1
+    menu = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN, max_changes=1))
+    assert menu.max_columns == 1
     assert [one.columns for one in menu.levers] == [("x0",)]
 
 
 def test_nothing_to_do_and_nothing_possible_are_said() -> None:
-    there = menu_of_levers(context_of(half_space(*WEIGHTS, at=10), [4.0, 0.0, 0.0, 0.0]))
+    there = lever_table(context_of(half_space(*WEIGHTS, at=10), [4.0, 0.0, 0.0, 0.0]))
     assert there.status == "already_there"
     assert "no lever is needed" in there.sentence
-    clash = menu_of_levers(context_of(half_space(*WEIGHTS, at=10), ORIGIN, "x0 >= 2", "x0 <= 1"))
+    clash = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN, "x0 >= 2", "x0 <= 1"))
     assert clash.status == "infeasible"
     assert (clash.levers, clash.unable) == ((), ())
 
@@ -147,17 +147,17 @@ def test_nothing_to_do_and_nothing_possible_are_said() -> None:
 def test_the_budget_is_kept_and_what_was_not_tried_is_counted() -> None:
     context = context_of(lambda rows: rows.sum(axis=1) > 9, ORIGIN)
     for most_rows in (1, 3_000, 9_000):
-        menu = menu_of_levers(context, most_rows=most_rows)
+        menu = lever_table(context, most_rows=most_rows)
         assert menu.rows_used <= most_rows + 100
         assert menu.sets_tried + menu.sets_untried == 4 + 6 + 4
-    with pytest.raises(ssba.ArgumentError, match="most_columns is 0; give a whole number, from 1 to 3"):
-        menu_of_levers(context, most_columns=0)
+    with pytest.raises(ssba.errors.ArgumentError, match="max_columns is 0; give a whole number, from 1 to 3"):
+        lever_table(context, max_columns=0)
 
 
 def test_many_columns_are_no_reason_to_hang() -> None:
     rng = np.random.default_rng(0)
     data = rng.uniform(-1, 1, size=(200, 100))
     engine = ssba.Explainer(lambda rows: rows.sum(axis=1) > 0, data, target=True, scale="none")._engine
-    menu = menu_of_levers(Context(engine, engine.space.encode_row(np.full(100, -0.001))), most_rows=5_000)
+    menu = lever_table(Context(engine, engine.space.encode_row(np.full(100, -0.001))), most_rows=5_000)
     assert menu.rows_used <= 5_100
     assert menu.sets_untried > 160_000

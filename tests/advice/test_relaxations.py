@@ -19,7 +19,7 @@ from ssba.advice.relaxations import (
     is_feasible,
     narrowed,
 )
-from ssba.pipeline import Request
+from ssba.options import Options
 
 DATA = np.random.default_rng(0).uniform(-4, 4, size=(200, 3))
 TEXTS = ("x0 <= 1", "x1 within 1", "x2 == x.x2", "x2 may be filled")
@@ -29,7 +29,7 @@ TEXTS = ("x0 <= 1", "x1 within 1", "x2 == x.x2", "x2 may be filled")
 def context() -> Context:
     engine = ssba.Explainer(lambda rows: rows.sum(axis=1) > 3, DATA, target=True, scale="none")._engine
     given = tuple(ssba.constraint(text) for text in TEXTS)
-    request = Request(max_changes=1, plausible=True, margin=ssba.ball(0.5))
+    request = Options(max_changes=1, plausible=True, margin=ssba.ball(0.5))
     return Context(engine, engine.space.encode_row([0.0, 0.0, 0.0]), given, request)
 
 
@@ -39,24 +39,24 @@ def bound_of(terms: Terms, place: int = 0) -> float:
     return float(one.text.split(" ")[-1])
 
 
-def test_constraints_and_wishes_can_be_relaxed_and_permissions_cannot(context: Context) -> None:
+def test_constraints_and_limits_can_be_relaxed_and_permissions_cannot(context: Context) -> None:
     _, found = conditions_of(context, None)
-    wishes = ["max_changes=1", "plausible=True", "margin=ball(0.5)"]
-    assert [one.text for one in found] == [*TEXTS[:3], *wishes]
+    limits = ["max_changes=1", "plausible=True", "margin=ball(0.5)"]
+    assert [one.text for one in found] == [*TEXTS[:3], *limits]
 
 
-def test_terms_without_a_wish_are_a_request_without_it(context: Context) -> None:
+def test_terms_without_a_limit_leave_its_option_out(context: Context) -> None:
     terms, found = conditions_of(context, None)
     for one in found:
         terms = one.widest(terms)
     left = terms.of(context)
     assert [one.text for one in left.constraints] == ["x2 may be filled"]
-    assert left.request == Request()
+    assert left.options == Options()
 
 
 def test_the_end_of_the_data_counts_where_the_move_stands_there(context: Context) -> None:
     high = float(DATA[:, 1].max())
-    bare = context.with_constraints([ssba.constraint("x0 <= 1")], Request())
+    bare = context.with_constraints([ssba.constraint("x0 <= 1")], Options())
     terms, found = conditions_of(bare, {"x0": 1.0, "x1": high, "x2": 0.0})
     (end,) = [one for one in found if one.is_range]
     assert end.columns == ("x1",)

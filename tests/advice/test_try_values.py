@@ -37,8 +37,8 @@ class TestVerdict:
         assert trial.values == {"x0": 5.0, "x1": 9.0, "x2": 6.0}
         assert trial.tried == {"x0": (2.0, 5.0), "x1": (2.0, 9.0)}
         assert (trial.prediction, trial.reached, trial.enough) == (True, True, True)
-        assert (trial.lacks, trial.answer, trial.broken, trial.outside) == ({}, None, (), ())
-        assert "Nothing is lacking" in trial.sentence
+        assert (trial.missing, trial.answer, trial.broken, trial.outside) == ({}, None, (), ())
+        assert "Nothing is missing" in trial.sentence
 
     def test_the_score_is_the_models(self) -> None:
         model = LogisticRegression().fit(X, plane(X))
@@ -53,7 +53,7 @@ class TestVerdict:
         assert (trial.tried, trial.prediction) == ({}, False)
         best = EXPLAINER.explain(QUERY).best
         assert best is not None
-        assert trial.lacks == best.changes
+        assert trial.missing == best.changes
 
     def test_broken_constraints_are_named(self) -> None:
         trial = trial_of({"x1": 9, "x0": 6}, ["x1 <= 8", "x0 <= x.x0 + 1", "x2 == x.x2"])
@@ -94,7 +94,7 @@ class TestVerdict:
         assert trial.outside == ("x1 9.3 lies between two steps of its column",)
 
 
-class TestWhatLacks:
+class TestWhatIsMissing:
     def test_it_keeps_what_was_tried_and_is_the_nearest_from_there(self) -> None:
         trial = trial_of({"x0": 5})
         assert trial.keeps
@@ -103,9 +103,9 @@ class TestWhatLacks:
         assert plane([list(trial.answer.values.values())])[0]
         # 5 + 2 * 2 - 6 = 3 of 9, with 2 and -1 as the slopes that are left.
         assert trial.distance_left == pytest.approx(6 / np.sqrt(5), rel=2e-3)
-        assert set(trial.lacks) == {"x1", "x2"}
-        assert {name: both[0] for name, both in trial.lacks.items()} == {"x1": 2.0, "x2": 6.0}
-        assert {name: both[1] for name, both in trial.lacks.items()} == {
+        assert set(trial.missing) == {"x1", "x2"}
+        assert {name: both[0] for name, both in trial.missing.items()} == {"x1": 2.0, "x2": 6.0}
+        assert {name: both[1] for name, both in trial.missing.items()} == {
             name: trial.answer.values[name] for name in ("x1", "x2")
         }
 
@@ -121,13 +121,13 @@ class TestWhatLacks:
         # 1 + 8 - 3 is too little, whatever x1 and x2 are.
         assert not trial.keeps
         assert trial.answer is not None
-        assert trial.lacks["x0"][0] == 1.0
-        assert trial.lacks["x0"][1] > 2.0
-        assert "does not keep all that was tried" in trial.sentence
+        assert trial.missing["x0"][0] == 1.0
+        assert trial.missing["x0"][1] > 2.0
+        assert "does not keep every edit" in trial.sentence
 
     def test_where_nothing_is_feasible_it_says_so(self) -> None:
         trial = trial_of({"x0": 3}, ["x0 <= 3", "x1 <= 3", "x2 >= 5"])
-        assert (trial.answer, trial.lacks, trial.distance_left) == (None, {}, None)
+        assert (trial.answer, trial.missing, trial.distance_left) == (None, {}, None)
         assert "no feasible row was found" in trial.sentence
 
     def test_constraints_that_contradict_each_other_are_no_accident(self) -> None:
@@ -150,8 +150,8 @@ class TestColumns:
         context = context_of(self.explainer(), {"pain": "yes", "rate": 20, "note": 1.0})
         trial = try_values(context, {"pain": "no"})
         assert trial.keeps
-        assert trial.lacks == {"rate": (20, 60)}
-        assert trial.sentence.startswith("With pain no the model answers False")
+        assert trial.missing == {"rate": (20, 60)}
+        assert trial.sentence.startswith("With pain = no the model predicts False")
 
     def test_a_missing_cell_needs_a_permission(self) -> None:
         context = context_of(self.explainer(), {"pain": "no", "rate": 20, "note": None})
@@ -174,11 +174,11 @@ class TestColumns:
 
     def test_what_is_no_column_or_no_value_is_refused(self) -> None:
         context = context_of(self.explainer(), {"pain": "no", "rate": 20, "note": 1.0})
-        with pytest.raises(ssba.SchemaError, match="values: unknown column 'rat'"):
+        with pytest.raises(ssba.errors.SchemaError, match="values: unknown column 'rat'"):
             try_values(context, {"rat": 3})
-        with pytest.raises(ssba.SchemaError, match="column 'pain': unknown level 'maybe'"):
+        with pytest.raises(ssba.errors.SchemaError, match="column 'pain': unknown level 'maybe'"):
             try_values(context, {"pain": "maybe"})
-        with pytest.raises(ssba.SchemaError, match=r"column 'rate': 2.5 is not a whole number"):
+        with pytest.raises(ssba.errors.SchemaError, match=r"column 'rate': 2.5 is not a whole number"):
             try_values(context, {"rate": 2.5})
-        with pytest.raises(ssba.ArgumentError, match="values is 3; give a mapping"):
+        with pytest.raises(ssba.errors.ArgumentError, match="values is 3; give a mapping"):
             try_values(context, 3)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from tests.test_heart_case import DISEASE, X, rules
 import ssba
 from ssba.advice.context import Context
 from ssba.advice.why_not import why_not
-from ssba.pipeline import Request
+from ssba.options import Options
 from ssba.results.why_not import Relaxation, WhyNot
 
 DATA = np.random.default_rng(0).uniform(-4, 4, size=(400, 3))
@@ -36,7 +36,7 @@ def explainer_of(model: Any, **wishes: Any) -> ssba.Explainer:
 def context_of(explainer: ssba.Explainer, row: Any, *texts: str, **wishes: Any) -> Context:
     engine = explainer._engine
     given = tuple(ssba.constraint(text) for text in texts)
-    return Context(engine, engine.space.encode_row(row), given, Request(**wishes))
+    return Context(engine, engine.space.encode_row(row), given, Options(**wishes))
 
 
 def asked(context: Context, one: Relaxation) -> list[str]:
@@ -254,7 +254,7 @@ def test_the_budget_is_kept_and_nothing_untried_is_called_smallest() -> None:
         for one in why.relaxations:
             assert not one.is_smallest or one in full.relaxations
             assert explainer.explain([0.0, 0.0, 0.0], asked(context, one)).status == "found"
-    with pytest.raises(ssba.ArgumentError, match="most_rows is 0"):
+    with pytest.raises(ssba.errors.ArgumentError, match="most_rows is 0"):
         why_not(context, told, most_rows=0)
 
 

@@ -175,7 +175,7 @@ def test_more_points_than_pairs_are_warned_about_in_one_line(
         told = ssba_boundary("build", tmp_path / "few.boundary", *options)
     assert told.code == 0
     assert re.fullmatch(
-        r"ssba: warning: 1,000 boundary points were asked for, but the background rows make only \d+ pairs; "
+        r"ssba: warning: 1,000 pairs were asked for, but the background rows make only \d+; "
         r"[^\n]*\n",
         told.err,
     )
@@ -532,11 +532,11 @@ def test_interruption_while_the_model_is_loaded_changes_nothing(
 def test_interrupted_export_leaves_no_file(
     files: Files, ssba_boundary: Runner, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_half(boundary: ssba.BoundarySet, file: Path) -> None:
+    def write_half(boundary: ssba.index.BoundarySet, file: Path) -> None:
         Path(file).write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ssba.BoundarySet, "to_parquet", write_half)
+    monkeypatch.setattr(ssba.index.BoundarySet, "to_parquet", write_half)
     told = ssba_boundary("export", index, tmp_path / "p.parquet", *files.options())
     assert told.code == 130
     assert told.err == f"ssba: interrupted; {tmp_path / 'p.parquet'} was not written\n"

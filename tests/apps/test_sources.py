@@ -79,7 +79,7 @@ def test_target_that_cannot_be_read_names_the_forms(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("probability:ill>=7", "at most 1"), ("value:3..1", "low is above high")]
+    ("text", "told"), [("probability:ill>=7", "from 0 to 1"), ("value:3..1", "low is above high")]
 )
 def test_target_that_cannot_be_reached_is_refused_as_the_library_does(text: str, told: str) -> None:
     with pytest.raises(TargetError, match=told):

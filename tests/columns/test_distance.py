@@ -96,6 +96,13 @@ def test_a_column_without_spread_has_scale_one(cells: list[float], scale: str) -
     assert scales(cells, scale) == 1.0
 
 
+@pytest.mark.parametrize("scale", ["std", "mad", "range"])
+def test_rounding_dust_of_equal_numbers_is_no_spread(scale: Any) -> None:
+    cells = np.full((41, 1), -25.38098977613697)
+    assert np.nanstd(cells, axis=0) > 0
+    assert metric([Feature("a", "numeric")], cells, scale=scale).scale.tolist() == [1.0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
@@ -108,7 +115,7 @@ def test_a_column_without_spread_has_scale_one(cells: list[float], scale: str) -
         ({"weights": {"bmi": 1}}, SchemaError, "unknown column 'bmi'"),
     ],
 )
-def test_wishes_that_mean_nothing_are_refused(
+def test_settings_that_mean_nothing_are_refused(
     arguments: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):

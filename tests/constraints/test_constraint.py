@@ -78,6 +78,9 @@ def ways(given: str | Constraint, **x: Any) -> tuple[tuple[Atom, ...], ...]:
         (increase("age"), "age >= x.age"),
         (decrease("age"), "age <= x.age"),
         (between("chol", 120, 240.5), "120 <= chol <= 240.5"),
+        (between("chol", None, 3), "chol <= 3"),
+        (between("chol", 3), "chol >= 3"),
+        (between("school", None, "BSc"), "school <= 'BSc'"),
         (between("school", "HS", "PhD"), "'HS' <= school <= 'PhD'"),
         (within("chol", percent=20), "chol within 20%"),
         (within("chol", amount=np.float64(0.5)), "chol within 0.5"),
@@ -101,7 +104,9 @@ def test_constructors_build_what_their_text_reads(made: Constraint, text: str) -
         (lambda: between("chol", 240, 120), r"low is above high; did you mean between\('chol', 120, 240\)"),
         (lambda: between("chol", 120, math.inf), "inf is not finite"),
         (lambda: between("chol", math.nan, 3), "nan is not finite"),
-        (lambda: between("chol", None, 3), "None is neither a number"),
+        (lambda: between("chol"), r"give at least one end, as in between\('chol', None, 240\)"),
+        (lambda: between("chol", None, None), "give at least one end"),
+        (lambda: between("chol", None, math.nan), "nan is not finite"),
         (lambda: within("chol", percent=20, amount=15), "either percent or amount"),
         (lambda: within("chol"), "either percent or amount"),
         (lambda: within("chol", percent=-1), "-1 is not a number of at least 0"),
@@ -113,7 +118,7 @@ def test_constructors_build_what_their_text_reads(made: Constraint, text: str) -
         (lambda: transition("smoker", {"yes": "no"}), r"write \['no'\]"),
         (lambda: relation("cp in {1}"), "expected a comparison"),
         (lambda: relation("if age changes: age > 3"), "expected a comparison"),
-        (lambda: fixed(3), "named by a text, not by 3"),  # type: ignore[arg-type]
+        (lambda: fixed(None), "named by a text, not by None"),
     ],
 )
 def test_constructors_refuse_what_has_no_meaning(make: Any, says: str) -> None:

@@ -62,19 +62,19 @@ class TestData:
         ],
     )
     def test_what_is_no_table_of_rows(self, data: Any, parts: tuple[str, ...]) -> None:
-        with refused(ssba.SchemaError, *parts):
+        with refused(ssba.errors.SchemaError, *parts):
             ssba.Explainer(on_arrays, data)
 
     def test_infinity_names_the_column(self) -> None:
         data = X.copy()
         data[3, 1] = np.inf
-        with refused(ssba.SchemaError, "'x1'", "infinite", "missing cell"):
+        with refused(ssba.errors.SchemaError, "'x1'", "infinite", "missing cell"):
             ssba.Explainer(on_arrays, data)
-        with refused(ssba.SchemaError, "'chol'", "infinite"):
+        with refused(ssba.errors.SchemaError, "'chol'", "infinite"):
             ssba.Explainer(on_frames, FRAME.assign(chol=-np.inf))
 
     def test_masked_cells_are_not_used_as_values(self) -> None:
-        with pytest.raises(ssba.SchemaError, match="MaskedArray"):
+        with pytest.raises(ssba.errors.SchemaError, match="MaskedArray"):
             ssba.Explainer(on_arrays, np.ma.masked_array(X, X > 1))
 
     @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ class TestData:
         ],
     )
     def test_columns_that_cannot_be_read(self, frame: Any, parts: tuple[str, ...]) -> None:
-        with refused(ssba.SchemaError, *parts):
+        with refused(ssba.errors.SchemaError, *parts):
             ssba.Explainer(on_frames, frame)
 
     def test_whole_numbers_that_a_float_cannot_hold_are_not_rounded(self) -> None:
-        with refused(ssba.SchemaError, "'id'", "2**53", "text"):
+        with refused(ssba.errors.SchemaError, "'id'", "2**53", "text"):
             ssba.Explainer(on_frames, FRAME.assign(id=2**60 + np.arange(80)))
 
 
@@ -106,14 +106,18 @@ class TestFeatures:
     @pytest.mark.parametrize(
         ("features", "error", "parts"),
         [
-            ({"ag": ssba.integer()}, ssba.SchemaError, ("'ag'", "did you mean 'age'", "'chol'")),
-            ({"age": "integer"}, ssba.ArgumentError, ("'age'", "'integer'", "ssba.integer()")),
-            ({"pain": ssba.numeric()}, ssba.SchemaError, ("'pain'", "numeric", "ssba.categorical()")),
-            ({"pain": ssba.ordinal(["none", "mild"])}, ssba.SchemaError, ("'pain'", "'strong'", "declared")),
-            ({"pain": ssba.boolean()}, ssba.SchemaError, ("'pain'", "boolean", "3 values")),
-            ({"chol": ssba.integer()}, ssba.SchemaError, ("'chol'", "whole number", "ssba.numeric()")),
-            ("age", ssba.ArgumentError, ("features",)),
-            (5, ssba.ArgumentError, ("features",)),
+            ({"ag": ssba.integer()}, ssba.errors.SchemaError, ("'ag'", "did you mean 'age'", "'chol'")),
+            ({"age": "integer"}, ssba.errors.ArgumentError, ("'age'", "'integer'", "ssba.integer()")),
+            ({"pain": ssba.numeric()}, ssba.errors.SchemaError, ("'pain'", "numeric", "ssba.categorical()")),
+            (
+                {"pain": ssba.ordinal(["none", "mild"])},
+                ssba.errors.SchemaError,
+                ("'pain'", "'strong'", "declared"),
+            ),
+            ({"pain": ssba.boolean()}, ssba.errors.SchemaError, ("'pain'", "boolean", "3 values")),
+            ({"chol": ssba.integer()}, ssba.errors.SchemaError, ("'chol'", "whole number", "ssba.numeric()")),
+            ("age", ssba.errors.ArgumentError, ("features",)),
+            (5, ssba.errors.ArgumentError, ("features",)),
         ],
     )
     def test_declarations_that_do_not_fit(
@@ -141,7 +145,7 @@ class TestFeatures:
         ],
     )
     def test_declarations_that_make_no_sense(self, declare: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"numeric\(|integer\(|ordinal\(|categorical\("):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"numeric\(|integer\(|ordinal\(|categorical\("):
             declare()
 
 
@@ -169,48 +173,48 @@ class TestSettings:
         ],
     )
     def test_settings_that_are_not_allowed(self, settings: dict[str, Any], parts: tuple[str, ...]) -> None:
-        with refused(ssba.ArgumentError, *parts):
+        with refused(ssba.errors.ArgumentError, *parts):
             ssba.Explainer(on_arrays, X, **settings)
 
     @pytest.mark.parametrize("setting", ["weights", "scale"])
     def test_unknown_columns(self, setting: str) -> None:
         settings: dict[str, Any] = {setting: {"x9": 1.0}}
-        with refused(ssba.SchemaError, setting, "'x9'", "'x0', 'x1', 'x2'"):
+        with refused(ssba.errors.SchemaError, setting, "'x9'", "'x0', 'x1', 'x2'"):
             ssba.Explainer(on_arrays, X, **settings)
 
     @pytest.mark.parametrize("k", [0, -1, 1.5, "a", None, float("nan"), [1]])
     def test_how_many_answers(self, k: Any) -> None:
-        with refused(ssba.ArgumentError, "k ", repr(k), "whole number"):
+        with refused(ssba.errors.ArgumentError, "k ", repr(k), "whole number"):
             ARRAYS.explain(X[0], k=k)
 
     @pytest.mark.parametrize("rows", [0, -1, "x", None, float("nan"), [1]])
     def test_budgets_of_rows(self, rows: Any) -> None:
-        with refused(ssba.ArgumentError, "Budget(rows=", repr(rows), "whole number"):
+        with refused(ssba.errors.ArgumentError, "Budget(rows=", repr(rows), "whole number"):
             ssba.Budget(rows=rows)
 
     @pytest.mark.parametrize("seconds", [0, -1, "a", float("nan"), [1]])
     def test_budgets_of_seconds(self, seconds: Any) -> None:
-        with refused(ssba.ArgumentError, "Budget(seconds=", repr(seconds), "above 0"):
+        with refused(ssba.errors.ArgumentError, "Budget(seconds=", repr(seconds), "above 0"):
             ssba.Budget(seconds=seconds)
 
     @pytest.mark.parametrize("budget", [5, "x", {"rows": 3}, {}])
     def test_a_budget_that_is_none(self, budget: Any) -> None:
-        with refused(ssba.ArgumentError, "budget", "ssba.Budget("):
+        with refused(ssba.errors.ArgumentError, "budget", "ssba.Budget("):
             ARRAYS.explain(X[0], budget=budget)
 
     @pytest.mark.parametrize("boundary", [5, "x", X])
     def test_boundary_points_that_are_none(self, boundary: Any) -> None:
-        with refused(ssba.ArgumentError, "boundary", "sample_boundary"):
+        with refused(ssba.errors.ArgumentError, "boundary", "sample_boundary"):
             ARRAYS.explain(X[0], boundary=boundary)
 
     @pytest.mark.parametrize("n", [0, -5, "a", None, 1.5])
     def test_how_many_boundary_points(self, n: Any) -> None:
-        with refused(ssba.ArgumentError, "n=", repr(n), "whole number"):
+        with refused(ssba.errors.ArgumentError, "n_pairs=", repr(n), "whole number"):
             ARRAYS.sample_boundary(n)
 
     @pytest.mark.parametrize("tolerance", [0, 1, -0.1, "a", None, float("nan")])
     def test_tolerances(self, tolerance: Any) -> None:
-        with refused(ssba.ArgumentError, "tolerance", repr(tolerance), "between 0 and 1"):
+        with refused(ssba.errors.ArgumentError, "tolerance", repr(tolerance), "between 0 and 1"):
             ARRAYS.sample_boundary(5, tolerance)
 
 
@@ -234,15 +238,15 @@ class TestQuery:
         ],
     )
     def test_cells_that_do_not_fit(self, change: dict[str, Any], parts: tuple[str, ...]) -> None:
-        with refused(ssba.SchemaError, *parts):
+        with refused(ssba.errors.SchemaError, *parts):
             FRAMES.explain({**ROW, **change})
 
     def test_missing_extra_and_renamed_columns(self) -> None:
-        with refused(ssba.SchemaError, "column 'chol' is missing"):
+        with refused(ssba.errors.SchemaError, "column 'chol' is missing"):
             FRAMES.explain({"age": 50, "pain": "mild"})
-        with refused(ssba.SchemaError, "'height'", "'age'"):
+        with refused(ssba.errors.SchemaError, "'height'", "'age'"):
             FRAMES.explain({**ROW, "height": 170})
-        with refused(ssba.SchemaError, "'chol' is missing", "'Chol'", "did you mean 'chol'"):
+        with refused(ssba.errors.SchemaError, "'chol' is missing", "'Chol'", "did you mean 'chol'"):
             FRAMES.explain({"age": 50, "Chol": 230.0, "pain": "mild"})
 
     @pytest.mark.parametrize(
@@ -264,12 +268,12 @@ class TestQuery:
         ],
     )
     def test_what_is_no_row(self, row: Any) -> None:
-        with pytest.raises(ssba.SchemaError, match=r"'?x[01]"):
+        with pytest.raises(ssba.errors.SchemaError, match=r"'?x[01]"):
             ARRAYS.explain(row)
 
     @pytest.mark.parametrize("rows", [FRAME[:2], FRAME[:0], pl.from_pandas(FRAME)])
     def test_a_frame_of_another_number_of_rows(self, rows: Any) -> None:
-        with refused(ssba.SchemaError, "one row", str(len(rows)), "explain_many"):
+        with refused(ssba.errors.SchemaError, "one row", str(len(rows)), "explain_many"):
             FRAMES.explain(rows)
 
     @pytest.mark.parametrize(
@@ -278,7 +282,7 @@ class TestQuery:
     )
     def test_numbers_that_the_columns_dtype_cannot_hold(self, dtype: str, cell: int, held: str) -> None:
         explainer = ssba.Explainer(on_frames, FRAME.astype({"age": dtype}))
-        with refused(ssba.SchemaError, "'age'", str(cell), held, "wider dtype"):
+        with refused(ssba.errors.SchemaError, "'age'", str(cell), held, "wider dtype"):
             explainer.explain({**ROW, "age": cell})
 
 
@@ -287,7 +291,9 @@ class TestRows:
         ("rows", "parts"),
         [
             (None, ("NoneType",)),
-            ([ROW], ("list",)),
+            ([[0.0, 0.0, 0.0]], ("list",)),
+            ([ROW], ("'x0' is missing",)),
+            ([ROW, None], ("list",)),
             (X[0], ("(3,)", "2-D")),
             (X[:, :2], ("2 columns", "3")),
             (np.where(X > 2, np.inf, X), ("'x", "row", "infinite")),
@@ -295,7 +301,7 @@ class TestRows:
         ],
     )
     def test_arrays_that_do_not_fit(self, rows: Any, parts: tuple[str, ...]) -> None:
-        with refused(ssba.SchemaError, *parts):
+        with refused(ssba.errors.SchemaError, *parts):
             ARRAYS.explain_many(rows)
 
     @pytest.mark.parametrize(
@@ -313,7 +319,7 @@ class TestRows:
         ],
     )
     def test_frames_that_do_not_fit(self, rows: Any, parts: tuple[str, ...]) -> None:
-        with refused(ssba.SchemaError, *parts):
+        with refused(ssba.errors.SchemaError, *parts):
             FRAMES.explain_many(rows[:3])
 
 
@@ -338,7 +344,7 @@ class TestConstraints:
         ],
     )
     def test_constraints_that_do_not_fit(self, constraint: Any, parts: tuple[str, ...]) -> None:
-        with refused(ssba.ConstraintError, *parts):
+        with refused(ssba.errors.ConstraintError, *parts):
             FRAMES.explain(ROW, constraint if isinstance(constraint, list) else [constraint])
 
     @pytest.mark.parametrize("constraints", [5, 3.5, object(), True])

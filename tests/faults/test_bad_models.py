@@ -37,18 +37,18 @@ class TestTarget:
         ],
     )
     def test_targets_that_a_classifier_does_not_have(self, target: Any, parts: tuple[str, ...]) -> None:
-        with refused(ssba.TargetError, *parts):
+        with refused(ssba.errors.TargetError, *parts):
             ssba.Explainer(self.CLASSES, X, target)
 
     def test_targets_that_a_model_of_numbers_does_not_have(self) -> None:
         model = LinearRegression().fit(X, X[:, 0])
         for target in (None, "well", 5):
-            with refused(ssba.TargetError, "LinearRegression", "value_between(low, high)"):
+            with refused(ssba.errors.TargetError, "LinearRegression", "value_between(low, high)"):
                 ssba.Explainer(model, X, target)
 
     def test_probabilities_where_there_are_none(self) -> None:
         model = SVC().fit(X, X[:, 0] > 0)
-        with refused(ssba.TargetError, "SVC", "no probabilities", "predict_proba"):
+        with refused(ssba.errors.TargetError, "SVC", "no probabilities", "predict_proba"):
             ssba.Explainer(model, X, ssba.probability(True, at_least=0.7))
 
     @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ class TestTarget:
         ],
     )
     def test_targets_that_make_no_sense(self, make: Any) -> None:
-        with pytest.raises(ssba.TargetError, match=r"probability\(|value_between\("):
+        with pytest.raises(ssba.errors.TargetError, match=r"probability\(|value_between\("):
             make()
 
     def test_one_predicted_class_only(self) -> None:
@@ -71,7 +71,7 @@ class TestTarget:
             ssba.Explainer(lambda rows: np.zeros(len(rows), dtype=int), X)
         known = LogisticRegression().fit(X, X[:, 0] > 0)
         explainer = ssba.Explainer(known, X[X[:, 0] > 1.0])
-        with pytest.raises(ssba.ModelError, match=r"LogisticRegression.*background.*both sides"):
+        with pytest.raises(ssba.errors.ModelError, match=r"LogisticRegression.*background.*both sides"):
             explainer.sample_boundary(10)
 
 
@@ -94,11 +94,11 @@ class TestModel:
         ],
     )
     def test_answers_that_cannot_be_used(self, model: Any, parts: tuple[str, ...]) -> None:
-        with refused(ssba.ModelError, "batch of 80 rows", "'x0'", "Likely fix", *parts):
+        with refused(ssba.errors.ModelError, "batch of 80 rows", "'x0'", "Likely fix", *parts):
             ssba.Explainer(model, X)
 
     def test_text_where_numbers_were_expected(self) -> None:
-        with refused(ssba.ModelError, "batch of 80 rows", "one finite number a row", "'x0'"):
+        with refused(ssba.errors.ModelError, "batch of 80 rows", "one finite number a row", "'x0'"):
             ssba.Explainer(lambda rows: np.array(["a"] * len(rows)), X, ssba.value_between(0, 1))
 
     def test_a_model_that_fails_later_on(self) -> None:
@@ -111,20 +111,20 @@ class TestModel:
             return rows[:, 0] > 0
 
         explainer = ssba.Explainer(flaky, X)
-        with refused(ssba.ModelError, "RuntimeError", "out of memory", "batch of", "'x0'"):
+        with refused(ssba.errors.ModelError, "RuntimeError", "out of memory", "batch of", "'x0'"):
             for row in X:
                 explainer.explain(row)
 
     def test_a_model_that_answers_too_few_rows_later_on(self) -> None:
         explainer = ssba.Explainer(lambda rows: (rows[:, 0] > 0)[:79], X[:79])
-        with refused(ssba.ModelError, "one answer a row"):
+        with refused(ssba.errors.ModelError, "one answer a row"):
             explainer.sample_boundary(500)
 
     def test_models_that_are_none(self) -> None:
         for model in (None, 5, "model", X):
-            with pytest.raises(ssba.ModelError, match="predict"):
+            with pytest.raises(ssba.errors.ModelError, match="predict"):
                 ssba.Explainer(model, X)
-        with refused(ssba.ModelError, "LogisticRegression", "class, not a model", "fitted"):
+        with refused(ssba.errors.ModelError, "LogisticRegression", "class, not a model", "fitted"):
             ssba.Explainer(LogisticRegression, X)
-        with refused(ssba.ModelError, "fit the model"):
+        with refused(ssba.errors.ModelError, "fit the model"):
             ssba.Explainer(LogisticRegression(), X)

@@ -21,7 +21,7 @@ def sums_above(limit: float) -> Any:
     return lambda table: (table.a + table.b > limit).to_numpy()
 
 
-def best(found: ssba.Explanation) -> ssba.Counterfactual:
+def best(found: ssba.results.Explanation) -> ssba.results.Counterfactual:
     assert found.best is not None, found.sentence
     return found.best
 
@@ -228,7 +228,7 @@ class TestWhyNot:
         explainer = ssba.Explainer(lambda table: (table.c >= 4).to_numpy(), data, target=True, scale="none")
         found = explainer.explain({"a": 1, "b": 1, "c": 1}, [rule, "c <= 2"])
         assert found.status == "bounded"
-        assert any("c" in one.constraints[0] for one in found.why_not().relaxations)
+        assert any("c" in one.constraints[0] for one in explainer.why_not(found).relaxations)
 
 
 class TestNumbers:
@@ -256,6 +256,6 @@ class TestNumbers:
     @pytest.mark.parametrize("scale", [1e-300, 1e60])
     def test_scales_that_no_square_can_hold_are_refused(self, scale: float) -> None:
         with pytest.raises(
-            ssba.ArgumentError, match=r"scale\['a'\] is .*; give a positive number, from 1e-50 to 1e50"
+            ssba.errors.ArgumentError, match=r"scale\['a'\] is .*; give a positive number, from 1e-50 to 1e50"
         ):
             ssba.Explainer(sums_above(9), COUNTS, target=True, scale={"a": scale})

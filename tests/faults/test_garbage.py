@@ -147,7 +147,7 @@ SURFACE: dict[str, Any] = {
     "value_between(low)": lambda one: ssba.value_between(one, 1),
     "value_between(high)": lambda one: ssba.value_between(0, one),
     "load_heart(backend)": lambda one: ssba.datasets.load_heart(backend=one),
-    "from_json": ssba.Explanation.from_json,
+    "from_json": ssba.results.Explanation.from_json,
     "to_frame(backend)": lambda one: ARRAYS.explain(X[0], budget=TINY).to_frame(backend=one),
 }
 

@@ -77,7 +77,7 @@ def explained(explainer: ssba.Explainer, query: Any, rules: list[str]) -> int:
         try:
             explainer.explain(query, rules, budget=ssba.Budget(rows=600), **wishes)
             answered += 1
-        except ssba.InternalError:
+        except ssba.errors.InternalError:
             raise
         except ssba.SsbaError:
             continue

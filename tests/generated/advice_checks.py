@@ -1,4 +1,4 @@
-"""Checks of what a result can be asked further: plan, ranges, relaxations, levers, certificate."""
+"""Checks of what can be asked further about a result: plan, ranges, relaxations, levers, certificate."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ def check_plan(case: Case) -> None:
     """Check that every step is feasible, scored right, and leads where the plan says."""
     if case.result.best is None and case.result.bounded is None:
         return
-    plan = case.result.plan()
+    plan = case.explainer.plan(case.result)
     case.check("plan: words", bool(plan.sentence) and bool(repr(plan)) and bool(plan.to_dict()))
     values, before = dict(case.world.values), plan.score
     for number, step in enumerate(plan.steps):
@@ -34,7 +34,7 @@ def check_plan(case: Case) -> None:
         values, before = step.values, step.score_after
     flips, options = [step.reached for step in plan.steps], case.world.options
     if options.ball is None and options.score_margin is None and not options.plausible:
-        # With further wishes a row that flips may be on the way to one that grants them, too.
+        # With further limits a row that flips may be on the way to one that grants them, too.
         case.check("plan: only the last step flips", not any(flips[:-1]), flips)
         case.check("plan: reached", not flips or plan.reached == flips[-1], plan)
     goal = case.result.best or case.result.bounded
@@ -46,7 +46,7 @@ def check_plan(case: Case) -> None:
         case.check("plan: of an answer reaches", plan.reached, plan)
 
 
-def _check_step(case: Case, number: int, step: ssba.Step) -> None:
+def _check_step(case: Case, number: int, step: ssba.results.Step) -> None:
     z = case.codes(step.values)
     reached, broken = _judged(case, z)
     case.check("plan: steps are feasible", not broken, f"step {number} {step.values} breaks {broken}")
@@ -74,7 +74,7 @@ def check_ranges(case: Case) -> None:
     best = case.result.best
     if best is None or case.world.options.ball is not None:
         return
-    ranges = case.result.ranges(samples=300)
+    ranges = case.explainer.ranges(case.result, n_samples=300)
     case.check("ranges: words", bool(ranges.sentence) and bool(repr(ranges)) and bool(ranges.to_dict()))
     case.check(
         "ranges: of the changed columns", {one.column for one in ranges.intervals} == set(best.changes)
@@ -116,7 +116,7 @@ def _inside(case: Case, z: Matrix, places: list[int], low: Matrix, high: Matrix)
 def check_why_not(case: Case) -> None:
     """Check that every relaxation that is said to flip does, and that asking for it finds something."""
     result = case.result
-    why = result.why_not()
+    why = case.explainer.why_not(result)
     case.check("why_not: words", bool(why.sentence) and bool(repr(why)) and bool(why.to_dict()))
     case.check("why_not: same status", why.status == result.status.value, why.status)
     for one in why.relaxations[:3]:
@@ -132,8 +132,8 @@ def check_why_not(case: Case) -> None:
         ]
         broken = [rule.text for rule in kept if rule.truth(case.world.ground, z[None, :])[0] == NO]
         case.check("why_not: the other rules hold", not broken, f"{one} breaks {broken}")
-        wishes = [text for text in one.constraints if text not in result.constraints]
-        if not wishes:
+        limits = [text for text in one.constraints if text not in result.constraints]
+        if not limits:
             looser = [rule.given() for rule in kept] + [text for text in one.relaxed if text is not None]
             # It was tried with a budget of its own, so that the query's may be too small for it.
             options = replace(case.world.options, rows=None, seconds=None).given()
@@ -145,11 +145,11 @@ def check_why_not(case: Case) -> None:
 
 def check_levers(case: Case) -> None:
     """Check levers that are said to flip, and those that are said to be unable where all rows are listed."""
-    menu = case.result.levers(most_columns=2)
-    case.check("levers: words", bool(menu.sentence) and bool(repr(menu)) and bool(menu.to_dict()))
-    distances = [one.distance for one in menu.levers if one.distance is not None]
+    table = case.explainer.levers(case.result, max_columns=2)
+    case.check("levers: words", bool(table.sentence) and bool(repr(table)) and bool(table.to_dict()))
+    distances = [one.distance for one in table.levers if one.distance is not None]
     case.check("levers: nearest first", distances == sorted(distances), distances)
-    for one in menu.levers:
+    for one in table.levers:
         z = case.codes(one.values)
         _, broken = _judged(case, z)
         case.check("levers: feasible", not broken, f"{one} breaks {broken}")
@@ -159,7 +159,7 @@ def check_levers(case: Case) -> None:
         if one.proof is not None and one.distance is not None:
             nearer = _nearest_with(case, one.columns)
             case.check("levers: proof", nearer >= one.distance / 1.0011, f"{one}, but {nearer}")
-    for one in menu.unable:
+    for one in table.unable:
         if one.status == "unreachable":
             nearest = _nearest_with(case, one.columns)
             case.check("levers: unable", nearest == np.inf, f"{one}, but a row at {nearest}")
@@ -183,12 +183,12 @@ def _nearest_with(case: Case, columns: tuple[str, ...]) -> float:
 
 def check_certificate(case: Case) -> None:
     """Check that a certificate holds, and that an altered one does not."""
-    text = case.result.certificate().to_json()
-    held = ssba.Certificate.from_json(text).check(case.explainer)
+    text = case.explainer.certificate(case.result).to_json()
+    held = case.explainer.check_certificate(ssba.results.Certificate.from_json(text))
     case.check("certificate: holds", held.passed, held.failed)
     document = json.loads(text)
     _tamper(document["explanation"])
-    altered = ssba.Certificate.from_json(json.dumps(document)).check(case.explainer)
+    altered = case.explainer.check_certificate(ssba.results.Certificate.from_json(json.dumps(document)))
     case.check("certificate: an altered one fails", not altered.passed)
 
 

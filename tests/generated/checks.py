@@ -32,7 +32,7 @@ class Case:
     world: World
     truth: Truth
     candidates: Candidates
-    result: ssba.Explanation
+    result: ssba.results.Explanation
     explainer: ssba.Explainer
     findings: Findings
 
@@ -83,7 +83,7 @@ def check_words(case: Case) -> None:
             case.check("words", False, f"{type(error).__name__}: {error}")
             return
     told = result.to_json()
-    case.check("json round trip", ssba.Explanation.from_json(told).to_json() == told)
+    case.check("json round trip", ssba.results.Explanation.from_json(told).to_json() == told)
 
 
 def check_contents(case: Case) -> None:
@@ -130,7 +130,7 @@ def check_query(case: Case) -> None:
         case.check("status: a query that reaches is already_there", not there, result.status.value)
 
 
-def check_row(case: Case, name: str, answer: ssba.Counterfactual) -> None:
+def check_row(case: Case, name: str, answer: ssba.results.Counterfactual) -> None:
     """Check what must be so of every row of a result: legal, feasible, as far as it says."""
     world, truth = case.world, case.truth
     z = case.codes(answer.values)[None, :]
@@ -153,7 +153,7 @@ def check_row(case: Case, name: str, answer: ssba.Counterfactual) -> None:
     _check_told(case, name, answer, z)
 
 
-def _check_told(case: Case, name: str, answer: ssba.Counterfactual, z: Matrix) -> None:
+def _check_told(case: Case, name: str, answer: ssba.results.Counterfactual, z: Matrix) -> None:
     """Check what the model is said to say about a row."""
     judge = case.world.judge
     score = judge.score(z)
@@ -180,7 +180,7 @@ def _illegal(case: Case, z: Matrix) -> str:
     return "some cell"
 
 
-def check_reached(case: Case, name: str, answer: ssba.Counterfactual) -> None:
+def check_reached(case: Case, name: str, answer: ssba.results.Counterfactual) -> None:
     """Check that an answer gives what was asked for, by the model's own word about this row alone."""
     world, truth = case.world, case.truth
     z = case.codes(answer.values)

@@ -141,8 +141,15 @@ class Linear:
         if self.operator == "==":
             return {self.names[0]: (bound, bound)}
         is_low = (self.operator in (">=", ">")) == (factor > 0)
+        single = ground.column(self.names[0]).is_single
+        bound = float(np.float32(bound)) if single else bound
         if self.operator in ("<", ">"):
-            bound = math.nextafter(bound, math.inf if is_low else -math.inf)
+            beyond = math.inf if is_low else -math.inf
+            # The digits of a 32-bit number end where the next one of 32 bits begins.
+            if single:
+                bound = float(np.nextafter(np.float32(bound), np.float32(beyond)))
+            else:
+                bound = math.nextafter(bound, beyond)
         return {self.names[0]: (bound, None) if is_low else (None, bound)}
 
 

@@ -149,8 +149,8 @@ def _encoded(rng: Rng, columns: tuple[Column, ...], data: Matrix, as_array: bool
 def _encoder(rng: Rng) -> Any:
     return pick(
         rng,
-        (OneHotEncoder(handle_unknown="ignore"), 3),
-        (OneHotEncoder(handle_unknown="ignore", drop="first"), 1),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), 3),
+        (OneHotEncoder(handle_unknown="ignore", drop="first", sparse_output=False), 1),
         (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2), 1),
     )
 

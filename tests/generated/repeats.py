@@ -17,13 +17,13 @@ _ROWS_IN_A_BATCH = 1000
 _DIGITS = 1.0011
 
 
-def explained(world: World, explainer: ssba.Explainer, **changed: Any) -> ssba.Explanation:
+def explained(world: World, explainer: ssba.Explainer, **changed: Any) -> ssba.results.Explanation:
     """Return the result with some options changed."""
     options = replace(world.options, **changed).given()
     return explainer.explain(world.values, world.given_rules(), **options)
 
 
-def same(one: ssba.Explanation, other: ssba.Explanation) -> str | None:
+def same(one: ssba.results.Explanation, other: ssba.results.Explanation) -> str | None:
     """Return in what two results differ, but for how long they took; None where they are the same."""
     for name in ("status", "counterfactuals", "bounded", "prediction", "score", "evidence", "clash"):
         ours, theirs = getattr(one, name), getattr(other, name)
@@ -49,7 +49,7 @@ def check_batch(case: Case) -> None:
     queries = to_rows(world.columns, Z, world.as_array)
     try:
         many = explainer.explain_many(queries, world.given_rules(), progress=False, **options)
-    except ssba.ArgumentError as error:
+    except ssba.errors.ArgumentError as error:
         # Too few background rows for what one of the other queries leaves.
         case.check("batch is refused for a reason", world.options.plausible, error)
         return

@@ -83,7 +83,9 @@ def at_least(name: str, number: str) -> Rule:
     return Rule((Linear((Term("1", name),), ">=", number=number),))
 
 
-def case_of(asked: World, forge: Callable[[ssba.Explanation], ssba.Explanation] = lambda one: one) -> Case:
+def case_of(
+    asked: World, forge: Callable[[ssba.results.Explanation], ssba.results.Explanation] = lambda one: one
+) -> Case:
     """Return the case of a world's own result, changed by a forger."""
     explainer, truth = asked.explainer(), Truth(asked)
     result = explainer.explain(asked.values, asked.given_rules(), **asked.options.given())
@@ -102,15 +104,15 @@ def test_an_honest_result_passes_every_check() -> None:
     assert case.findings.checks.total() > 20
 
 
-def forged_best(**changed: Any) -> Callable[[ssba.Explanation], ssba.Explanation]:
-    def forge(result: ssba.Explanation) -> ssba.Explanation:
+def forged_best(**changed: Any) -> Callable[[ssba.results.Explanation], ssba.results.Explanation]:
+    def forge(result: ssba.results.Explanation) -> ssba.results.Explanation:
         assert result.best is not None
         return replace(result, counterfactuals=(replace(result.best, **changed),))
 
     return forge
 
 
-def forged_evidence(**changed: Any) -> Callable[[ssba.Explanation], ssba.Explanation]:
+def forged_evidence(**changed: Any) -> Callable[[ssba.results.Explanation], ssba.results.Explanation]:
     return lambda result: replace(result, evidence=replace(result.evidence, **changed))
 
 
@@ -136,15 +138,15 @@ FAR = {"a": 8, "b": 8, "c": "blue"}
         (forged_evidence(proof="optimal", lower_bound=None), "optimal has a bound"),
         (forged_evidence(nearer_than=math.inf), "evidence is finite"),
         (lambda one: replace(one, counterfactuals=one.counterfactuals * 2), "status: at most k answers"),
-        (lambda one: replace(one, status=ssba.Status.BOUNDED), "status: found has answers"),
-        (lambda one: replace(one, status=ssba.Status.ALREADY_THERE), "status: already_there reaches"),
-        (lambda one: replace(one, status=ssba.Status.INFEASIBLE, clash=("a >= 5",)), "infeasible"),
+        (lambda one: replace(one, status=ssba.results.Status.BOUNDED), "status: found has answers"),
+        (lambda one: replace(one, status=ssba.results.Status.ALREADY_THERE), "status: already_there reaches"),
+        (lambda one: replace(one, status=ssba.results.Status.INFEASIBLE, clash=("a >= 5",)), "infeasible"),
         (lambda one: replace(one, query={**one.query, "a": 3}), "query as given"),
         (lambda one: replace(one, bounded=one.best), "a bounded move does not reach"),
     ],
 )
 def test_a_false_result_is_reported(
-    forge: Callable[[ssba.Explanation], ssba.Explanation], statement: str
+    forge: Callable[[ssba.results.Explanation], ssba.results.Explanation], statement: str
 ) -> None:
     assert statement in failed(case_of(whole_numbers(at_least("a", "5")), forge))
 
@@ -160,7 +162,7 @@ def test_a_sparse_answer_over_its_price_is_reported() -> None:
 
 
 def test_answers_out_of_order_are_reported() -> None:
-    def forge(result: ssba.Explanation) -> ssba.Explanation:
+    def forge(result: ssba.results.Explanation) -> ssba.results.Explanation:
         far = forged_best(values=FAR, distance=math.sqrt(32))(result)
         return replace(result, counterfactuals=far.counterfactuals + result.counterfactuals[:1])
 
@@ -281,7 +283,7 @@ def test_the_script_of_a_world_gives_the_result_of_the_world() -> None:
     asked = whole_numbers(at_least("a", "5"))
     told = script(asked) + "print(result.to_json())\n"
     ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
-    read = ssba.Explanation.from_json(ran.stdout.splitlines()[-1])
+    read = ssba.results.Explanation.from_json(ran.stdout.splitlines()[-1])
     assert read.counterfactuals == case_of(asked).result.counterfactuals
 
 

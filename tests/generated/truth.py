@@ -65,11 +65,11 @@ class Truth:
 
     def _asked_by(self, rule: Rule) -> dict[int, Asked]:
         ground = self.world.ground
-        return {
-            ground.place(name): sides
-            for clause in rule.clauses
-            for name, sides in clause.asks(ground).items()
-        }
+        found: dict[int, list[Asked]] = {}
+        for clause in rule.clauses:
+            for name, sides in clause.asks(ground).items():
+                found.setdefault(ground.place(name), []).append(sides)
+        return {j: _tightest(sides) for j, sides in found.items()}
 
     @cached_property
     def opened(self) -> list[tuple[bool, bool]]:
@@ -228,10 +228,10 @@ class Truth:
         if name == "none":
             return np.ones(data.shape[1])
         present = np.where(np.isnan(data).all(axis=0), 0.0, data)
-        spread = np.nanstd(present, axis=0)
-        if name == "range":
-            spread = np.nanmax(present, axis=0) - np.nanmin(present, axis=0)
-        return np.where(spread > 0, spread, 1.0)
+        extent = np.nanmax(present, axis=0) - np.nanmin(present, axis=0)
+        spread = extent if name == "range" else np.nanstd(present, axis=0)
+        # The deviation of equal numbers may be rounding dust.
+        return np.where((extent > 0) & (spread > 0), spread, 1.0)
 
     @cached_property
     def weights(self) -> Matrix:

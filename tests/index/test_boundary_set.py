@@ -110,7 +110,7 @@ class TestOpening:
             lambda: other.sample_boundary(40, path=tmp_path / "a"),
             lambda: other.explain(np.zeros(len(other._engine.space.features)), boundary=made),
         ):
-            with pytest.raises(ssba.ArgumentError) as refused:
+            with pytest.raises(ssba.errors.ArgumentError) as refused:
                 use()
             assert says in str(refused.value)
 
@@ -122,8 +122,8 @@ class TestOpening:
 class TestVerify:
     def test_all_points_of_the_same_model_hold(self, path: Path | None) -> None:
         known = explainer().sample_boundary(200, path=path)
-        assert known.verify() == ssba.Verified(points=200, asked=200, held=200)
-        assert known.verify(n=30) == ssba.Verified(points=200, asked=30, held=30)
+        assert known.verify() == ssba.index.Verified(points=200, asked=200, held=200)
+        assert known.verify(n_points=30) == ssba.index.Verified(points=200, asked=30, held=30)
         assert len(known.keep_valid()) == 200
 
     def test_points_without_a_target_hold_on_their_own_sides(self) -> None:
@@ -159,7 +159,7 @@ class TestVerify:
 
     def test_adopting_another_target_is_refused(self, tmp_path: Path) -> None:
         explainer().sample_boundary(30, path=tmp_path / "a")
-        with pytest.raises(ssba.ArgumentError, match="the target"):
+        with pytest.raises(ssba.errors.ArgumentError, match="the target"):
             explainer(target=0).open_boundary(tmp_path / "a", adopt=True)
 
 
@@ -223,7 +223,7 @@ class TestDensify:
         ],
     )
     def test_what_is_wrong_is_named(self, wrong: Any, says: str) -> None:
-        with pytest.raises(ssba.ArgumentError) as refused:
+        with pytest.raises(ssba.errors.ArgumentError) as refused:
             explainer().sample_boundary(10).densify(around=X[0], **wrong)
         assert says in str(refused.value)
 
@@ -265,12 +265,12 @@ class TestFrames:
 
     @pytest.mark.parametrize("source", [3, None, [[1.0, 2.0, 3.0]]])
     def test_what_is_no_frame_is_refused(self, source: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match="Parquet"):
+        with pytest.raises(ssba.errors.ArgumentError, match="Parquet"):
             explainer().read_boundary(source)
 
     def test_a_file_that_is_no_parquet_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "points.parquet").write_text("n,size\n")
-        with pytest.raises(ssba.ArgumentError, match=r"points\.parquet"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"points\.parquet"):
             explainer().read_boundary(tmp_path / "points.parquet")
 
 
@@ -288,7 +288,7 @@ class TestAfterOthers:
         old = explainer().sample_boundary(200, path=tmp_path / "a")
         new = explainer(SVC(C=3).fit(X[:120], Y[:120]))
         kept = len(new.open_boundary(tmp_path / "a", adopt=True))
-        with pytest.raises(ssba.ArgumentError, match="the model"):
+        with pytest.raises(ssba.errors.ArgumentError, match="the model"):
             old.keep_valid()
         assert len(new.open_boundary(tmp_path / "a")) == kept
 
@@ -303,12 +303,12 @@ class TestAfterOthers:
         made = ssba.Explainer(
             lambda Z: Z[:, 0] + np.nan_to_num(Z[:, 2]) > 0, data, target=True
         ).sample_boundary(50)
-        with pytest.raises(ssba.ArgumentError, match="missing cells"):
+        with pytest.raises(ssba.errors.ArgumentError, match="missing cells"):
             made.densify(around=data[0])
 
     @pytest.mark.parametrize("name", ["no/such/folder.parquet", "."])
     def test_a_file_that_cannot_be_written_is_refused_at_once(self, name: str, tmp_path: Path) -> None:
-        with pytest.raises(ssba.ArgumentError, match="folder"):
+        with pytest.raises(ssba.errors.ArgumentError, match="folder"):
             explainer().sample_boundary(20).to_parquet(tmp_path / name)
 
 

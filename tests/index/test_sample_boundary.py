@@ -127,7 +127,7 @@ class TestStream:
         few = X[:20]
         explainer = ssba.Explainer(SVM, few, target=1)
         pairs = int((SVM.predict(few) == 1).sum() * (SVM.predict(few) == 0).sum())
-        with pytest.warns(ssba.SsbaWarning, match=f"only {pairs} pairs"):
+        with pytest.warns(ssba.SsbaWarning, match=f"make only {pairs}; all of them are used"):
             found = explainer.sample_boundary(10_000)
         assert len(found) == found.pairs == pairs
         assert found.is_complete
@@ -172,12 +172,12 @@ class TestLabels:
         assert explainer.sample_boundary(50, labels=truth).pairs == pairs
 
     def test_labels_of_another_length_are_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"labels has 7 entries.*120"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"labels has 7 entries.*120"):
             ssba.Explainer(SVM, X).sample_boundary(10, labels=Y[:7])
 
     def test_labels_that_are_no_classes_are_refused(self) -> None:
         with pytest.raises(
-            ssba.ArgumentError, match=r"labels holds 'ill' and the like, .* predicts only 0, 1"
+            ssba.errors.ArgumentError, match=r"labels holds 'ill' and the like, .* predicts only 0, 1"
         ):
             ssba.Explainer(SVM, X).sample_boundary(10, labels=["ill"] * 120)
 
@@ -194,7 +194,7 @@ def test_points_reach_the_target_however_small_the_tolerance(tolerance: float, c
 
 
 def test_a_resolution_beyond_reason_is_refused() -> None:
-    with pytest.raises(ssba.ArgumentError, match="from 2 to 10,000"):
+    with pytest.raises(ssba.errors.ArgumentError, match="from 2 to 10,000"):
         ssba.Explainer(SVM, X).sample_boundary(2, crossings="all", resolution=10**6)
 
 
@@ -211,5 +211,5 @@ class TestReuse:
     def test_a_sample_of_other_columns_is_refused(self) -> None:
         frame = pd.DataFrame(X, columns=["a", "b", "c"])
         other = ssba.Explainer(lambda rows: rows.to_numpy()[:, 0] > 0, frame).sample_boundary(10)
-        with pytest.raises(ssba.ArgumentError, match="the columns"):
+        with pytest.raises(ssba.errors.ArgumentError, match="the columns"):
             ssba.Explainer(SVM, X).explain(X[0], boundary=other)

@@ -188,12 +188,12 @@ class TestMissing:
     ],
 )
 def test_a_part_that_is_none_is_refused(part: Any, says: str) -> None:
-    with pytest.raises(ssba.ArgumentError) as refused:
+    with pytest.raises(ssba.errors.ArgumentError) as refused:
         explainer().sample_boundary(10, part=part)
     assert says in str(refused.value)
 
 
 @pytest.mark.parametrize("path", [3, "", b"x"])
 def test_a_path_that_is_none_is_refused(path: Any) -> None:
-    with pytest.raises(ssba.ArgumentError, match="path is"):
+    with pytest.raises(ssba.errors.ArgumentError, match="path is"):
         explainer().sample_boundary(10, path=path)

@@ -16,7 +16,7 @@ from ssba.columns.features import Feature
 from ssba.errors import ArgumentError, InternalError, ModelError
 from ssba.models.model import adapt
 from ssba.models.oracle import Oracle
-from ssba.models.row_check import Door
+from ssba.models.row_check import RowCheck
 
 Z = np.random.default_rng(1).normal(size=(50, 2))
 SIDES = np.array(["left", "middle", "right"])
@@ -28,7 +28,7 @@ def to_frame(encoded: NDArray[np.float64]) -> pd.DataFrame:
 
 
 FRAME = to_frame(Z)
-DOOR = Door((Feature("a", "numeric"), Feature("b", "numeric")))
+DOOR = RowCheck((Feature("a", "numeric"), Feature("b", "numeric")))
 FOREST = RandomForestClassifier(5, random_state=0, n_jobs=1).fit(FRAME, SIDE)
 LINE = LinearRegression().fit(FRAME, Z[:, 0])
 

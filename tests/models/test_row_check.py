@@ -7,9 +7,9 @@ import pytest
 
 from ssba.columns.features import Feature
 from ssba.errors import InternalError
-from ssba.models.row_check import Door
+from ssba.models.row_check import RowCheck
 
-DOOR = Door(
+DOOR = RowCheck(
     (
         Feature("rate", "numeric", storable=(-1e6, 1e6)),
         Feature("age", "integer"),

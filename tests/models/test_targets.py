@@ -18,13 +18,16 @@ from ssba.models.targets import (
     Goal,
     Leave,
     Reach,
+    ValueChange,
     check_target,
     describe,
+    describe_target,
     judge,
     probability,
     resolve,
     shown,
     value_between,
+    value_change,
 )
 
 X = np.random.default_rng(0).normal(size=(30, 2))
@@ -97,15 +100,55 @@ class TestCheck:
         with pytest.raises(TargetError, match="and 10 more"):
             check_target(99.5, many)
 
-    @pytest.mark.parametrize("at_least", [0, -0.1, 1.01, nan, inf, "0.7", True, None])
-    def test_a_probability_lies_above_0_and_up_to_1(self, at_least: Any) -> None:
-        with pytest.raises(TargetError, match=r"probability\('a', at_least=.*above 0 and at most 1"):
-            probability("a", at_least)
+    @pytest.mark.parametrize("end", ["at_least", "at_most"])
+    @pytest.mark.parametrize("value", [-0.1, 1.01, nan, inf, "0.7", True])
+    def test_the_ends_of_a_probability_lie_between_0_and_1(self, end: str, value: Any) -> None:
+        with pytest.raises(TargetError, match=rf"probability\('a', ...\): {end} is .*from 0 to 1"):
+            probability("a", **{end: value})
 
-    @pytest.mark.parametrize(("low", "high"), [(nan, 1), (0, nan), ("0", 1), (0, None), (True, 2)])
+    @pytest.mark.parametrize("ends", [{"at_least": 0}, {"at_most": 1}, {"at_least": 0, "at_most": 1.0}])
+    def test_a_probability_that_every_row_has_is_refused(self, ends: dict[str, float]) -> None:
+        with pytest.raises(
+            TargetError, match="every probability reaches it; raise at_least, or lower at_most"
+        ):
+            probability("a", **ends)
+
+    def test_a_probability_with_its_ends_swapped_is_refused(self) -> None:
+        with pytest.raises(TargetError, match=r"at_least=0.7 is above at_most=0.3"):
+            probability("a", at_least=0.7, at_most=0.3)
+
+    @pytest.mark.parametrize(("low", "high"), [(nan, 1), (0, nan), ("0", 1), (0, [1]), (True, 2)])
     def test_the_ends_of_an_interval_are_numbers(self, low: Any, high: Any) -> None:
         with pytest.raises(TargetError, match="both ends must be numbers"):
             value_between(low, high)
+
+    def test_an_end_that_is_none_has_no_limit(self) -> None:
+        assert value_between(None, 120) == value_between(high=120)
+        assert value_between(3, None) == value_between(low=3)
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({}, "no change at all would do; give at_least=10"),
+            ({"at_least": -1, "at_most": 1}, "no change at all would do"),
+            ({"at_most": 0}, "no change at all would do"),
+            ({"percent": 0}, "no change at all would do"),
+            ({"at_least": 3, "at_most": 2}, "at_least=3 is above at_most=2"),
+            ({"at_least": 3, "percent": 10}, "give percent, or at_least and at_most, not both"),
+            ({"at_least": nan}, "at_least is nan; give a number"),
+            ({"at_most": "-3"}, "at_most is '-3'; give a number"),
+            ({"percent": True}, "percent is True; give a number"),
+        ],
+        ids=str,
+    )
+    def test_a_change_that_means_nothing_is_refused(self, given: dict[str, Any], message: str) -> None:
+        with pytest.raises(TargetError, match=message):
+            value_change(**given)
+
+    def test_a_change_is_for_models_that_give_numbers(self) -> None:
+        check_target(value_change(at_least=1), NUMBERS)
+        with pytest.raises(TargetError, match=r"value_change\(...\) is for models that give numbers"):
+            check_target(value_change(at_least=1), LOGISTIC)
 
     def test_an_empty_interval_is_turned_round_in_the_hint(self) -> None:
         with pytest.raises(TargetError, match=r"low is above high; did you mean value_between\(1, 2\)\?"):
@@ -131,6 +174,23 @@ class TestResolve:
     )
     def test_a_given_target_stays(self, target: Any, goal: Goal) -> None:
         assert resolve(target, "b") == goal
+
+    @pytest.mark.parametrize(
+        ("target", "value", "goal"),
+        [
+            (value_change(at_least=10), 50.0, value_between(60.0)),
+            (value_change(at_most=-10), 50.0, value_between(high=40.0)),
+            (value_change(at_least=10, at_most=20), -5.0, value_between(5.0, 15.0)),
+            (value_change(percent=20), 50.0, value_between(60.0)),
+            (value_change(percent=-20), 50.0, value_between(high=40.0)),
+            (value_change(percent=20), -50.0, value_between(-40.0)),
+            (value_change(percent=-20), -50.0, value_between(high=-60.0)),
+        ],
+    )
+    def test_a_change_is_counted_from_the_querys_own_number(
+        self, target: ValueChange, value: float, goal: Goal
+    ) -> None:
+        assert resolve(target, value) == goal
 
 
 class TestJudge:
@@ -175,6 +235,15 @@ class TestJudge:
         reply = judge(probability("b", at_least=0.5), Output(LABELS, SCORES), ABC)
         assert reply.reached.tolist() == [False, True, False]
         np.testing.assert_allclose(np.asarray(reply.margin), [-0.3, 0.0, -0.1])
+
+    def test_a_probability_may_have_an_upper_limit_or_both(self) -> None:
+        output = Output(LABELS, SCORES)
+        reply = judge(probability("b", at_most=0.4), output, ABC)
+        assert reply.reached.tolist() == [True, False, True]
+        np.testing.assert_allclose(np.asarray(reply.margin), [0.2, -0.1, 0.0])
+        both = judge(probability("b", at_least=0.3, at_most=0.4), output, ABC)
+        assert both.reached.tolist() == [False, False, True]
+        np.testing.assert_allclose(np.asarray(both.margin), [-0.1, -0.1, 0.0], atol=1e-15)
 
     @pytest.mark.parametrize(
         ("goal", "margin"),
@@ -227,6 +296,8 @@ class TestWords:
             (Reach(1), "1"),
             (Leave("disease"), "any class but 'disease'"),
             (probability("x", 0.7), "probability of 'x' at least 0.7"),
+            (probability("x", at_most=0.3), "probability of 'x' at most 0.3"),
+            (probability("x", 0.2, 0.3), "probability of 'x' at least 0.2 and at most 0.3"),
             (value_between(1, 2), "a value between 1 and 2"),
             (value_between(low=1.5), "a value of at least 1.5"),
             (value_between(high=2), "a value of at most 2"),
@@ -235,6 +306,19 @@ class TestWords:
     )
     def test_a_goal_is_described(self, goal: Goal, words: str) -> None:
         assert describe(goal) == words
+
+    @pytest.mark.parametrize(
+        ("target", "words"),
+        [
+            (None, "another class"),
+            ("x", "'x'"),
+            (value_change(at_least=10), "a value that changes by at least +10"),
+            (value_change(at_least=1, at_most=3), "a value that changes by at least +1 and at most +3"),
+            (value_change(percent=-5), "a value that is down by 5% or more"),
+        ],
+    )
+    def test_a_target_is_described_before_there_is_a_query(self, target: Any, words: str) -> None:
+        assert describe_target(target) == words
 
     def test_the_shown_score_speaks_for_the_goal(self) -> None:
         output = Output(LABELS, SCORES)

@@ -150,7 +150,7 @@ class TestDraws:
 
     @pytest.mark.parametrize("wanted", [-1, 1.5, "many", True])
     def test_other_numbers_are_refused(self, wanted: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"evidence is .*whole number, 0 or more"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"evidence is .*whole number, 0 or more"):
             ssba.Explainer(half_space, X).explain([0.0, 0, 0], evidence=wanted)
 
 
@@ -193,7 +193,7 @@ class TestExhausted:
         assert explanation.evidence.proof == "exhausted"
         assert explanation.evidence.nearer_than is None
         assert explanation.evidence.sentence == (
-            "Exact: each and every feasible row was asked, and none reaches the target."
+            "Exact: every feasible row was asked, and none reaches the target."
         )
 
     def test_rules_that_split_the_region_are_exhausted_too(self) -> None:
@@ -308,7 +308,7 @@ class TestExhausted:
         steps = {f"x{j}": ssba.integer() for j in range(2)}
         explainer = ssba.Explainer(lambda rows: (rows >= 29).all(axis=1), data, target=True, features=steps)
         ticks = itertools.count()
-        monkeypatch.setattr("ssba.pipeline.case.time.monotonic", lambda: float(next(ticks)))
+        monkeypatch.setattr("ssba.pipeline.state.time.monotonic", lambda: float(next(ticks)))
         explanation = explainer.explain([0.0, 0.0], budget=ssba.Budget(seconds=float(seconds)))
         if explanation.evidence.proof is not None:
             assert explanation.best is not None
@@ -334,28 +334,28 @@ class TestWords:
     @pytest.mark.parametrize(
         ("evidence", "sentence"),
         [
-            (ssba.Evidence(), ""),
+            (ssba.results.Evidence(), ""),
             (
-                ssba.Evidence(1.0, 40, 1000, 0.0029912, None, None),
+                ssba.results.Evidence(1.0, 40, 1000, 0.0029912, None, None),
                 "At 95% confidence under 0.3% of the feasible region nearer than 1 reaches the target "
                 "(1,000 rows drawn there, none did).",
             ),
             (
-                ssba.Evidence(1.0, 40, 0, None, None, None),
+                ssba.results.Evidence(1.0, 40, 0, None, None, None),
                 "The search asked about 40 feasible rows nearer than 1; none reached the target.",
             ),
             (
-                ssba.Evidence(1.0, 40, 0, None, 1.0, "optimal"),
+                ssba.results.Evidence(1.0, 40, 0, None, 1.0, "optimal"),
                 "Proved optimal: no feasible row nearer than 1 reaches the target.",
             ),
             (
-                ssba.Evidence(1.0, 40, 1, 0.95, 0.5, None),
+                ssba.results.Evidence(1.0, 40, 1, 0.95, 0.5, None),
                 "At 95% confidence under 95% of the feasible region nearer than 1 reaches the target "
                 "(1 row drawn there, none did). No feasible row nearer than 0.5 can reach it.",
             ),
         ],
     )
-    def test_the_sentence_says_what_was_shown(self, evidence: ssba.Evidence, sentence: str) -> None:
+    def test_the_sentence_says_what_was_shown(self, evidence: ssba.results.Evidence, sentence: str) -> None:
         assert evidence_sentence(evidence) == sentence
 
     def test_report_and_html_hold_it(self) -> None:
@@ -363,8 +363,9 @@ class TestWords:
         assert explanation.evidence.sentence in repr(explanation)
         assert explanation.evidence.sentence in explanation._repr_html_()
 
-    def test_documents_from_before_are_read(self) -> None:
+    def test_a_document_without_evidence_is_refused(self) -> None:
         explanation = ssba.Explainer(half_space, X).explain([0.0, 0, 0])
-        old = json.loads(explanation.to_json())
-        del old["evidence"]
-        assert ssba.Explanation.from_json(json.dumps(old)).evidence == ssba.Evidence()
+        bare = json.loads(explanation.to_json())
+        del bare["evidence"]
+        with pytest.raises(ssba.errors.ArgumentError, match="evidence"):
+            ssba.results.Explanation.from_json(json.dumps(bare))

@@ -62,7 +62,9 @@ RULES = [
 SMALL, LARGER = ssba.Budget(rows=700), ssba.Budget(rows=2000)
 
 
-def is_valid(answer: ssba.Counterfactual, explanation: ssba.Explanation, rules: set[str]) -> bool:
+def is_valid(
+    answer: ssba.results.Counterfactual, explanation: ssba.results.Explanation, rules: set[str]
+) -> bool:
     """Whether an answer flips the model and obeys the rules, in plain Python."""
     x, z = explanation.query, answer.values
     meaning = {
@@ -110,7 +112,7 @@ class TestMaxChanges:
     )
     def test_it_is_never_exceeded(self, first: int, most: int, rules: set[str], k: int) -> None:
         rows = MIXED[first : first + 8]
-        for explanation in PEOPLE.explain_many(rows, sorted(rules), k, SMALL, max_changes=most):
+        for explanation in PEOPLE.explain_many(rows, sorted(rules), k=k, budget=SMALL, max_changes=most):
             answers = [*explanation.counterfactuals, *filter(None, [explanation.bounded])]
             assert all(len(answer.changes) <= most for answer in answers)
             assert all(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
@@ -191,7 +193,7 @@ class TestMaxChanges:
 
     @pytest.mark.parametrize("most", [0, -1, 1.5, "two", True])
     def test_other_limits_are_refused(self, most: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"max_changes is .*whole number, 1 or more"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"max_changes is .*whole number, 1 or more"):
             PLANE.explain(ORIGIN, max_changes=most)
 
 
@@ -219,8 +221,8 @@ class TestSparsity:
     )
     def test_no_validity_is_lost(self, first: int, sparsity: Any, rules: set[str]) -> None:
         rows = MIXED[first : first + 8]
-        plain = PEOPLE.explain_many(rows, sorted(rules), 1, SMALL)
-        sparse = PEOPLE.explain_many(rows, sorted(rules), 1, SMALL, sparsity=sparsity)
+        plain = PEOPLE.explain_many(rows, sorted(rules), budget=SMALL)
+        sparse = PEOPLE.explain_many(rows, sorted(rules), budget=SMALL, sparsity=sparsity)
         for before, after in zip(plain, sparse, strict=True):
             assert after.status == before.status
             if before.best is not None and after.best is not None:
@@ -238,13 +240,15 @@ class TestSparsity:
 
     def test_other_words_are_refused_with_the_choices(self) -> None:
         wrong: Any = "some"
-        with pytest.raises(ssba.ArgumentError, match=r"sparsity is 'some'; choose one of 'none', 'balanced'"):
+        with pytest.raises(
+            ssba.errors.ArgumentError, match=r"sparsity is 'some'; choose one of 'none', 'balanced'"
+        ):
             PLANE.explain(ORIGIN, sparsity=wrong)
 
 
 class TestLevers:
     @staticmethod
-    def incomparable(explanation: ssba.Explanation) -> bool:
+    def incomparable(explanation: ssba.results.Explanation) -> bool:
         sets = [set(answer.changes) for answer in explanation.counterfactuals]
         return all(not one <= other and not other <= one for one, other in itertools.combinations(sets, 2))
 
@@ -271,14 +275,16 @@ class TestLevers:
     @given(first=st.integers(0, 290), k=st.integers(2, 4), rules=st.sets(st.sampled_from(RULES), max_size=2))
     def test_that_holds_for_any_query_and_rules(self, first: int, k: int, rules: set[str]) -> None:
         rows = MIXED[first : first + 8]
-        for explanation in PEOPLE.explain_many(rows, sorted(rules), k, LARGER, diversity="levers"):
+        for explanation in PEOPLE.explain_many(rows, sorted(rules), k=k, budget=LARGER, diversity="levers"):
             assert self.incomparable(explanation)
             assert len(explanation.counterfactuals) <= k
             assert all(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
 
     def test_other_words_are_refused_with_the_choices(self) -> None:
         wrong: Any = ["levers"]
-        with pytest.raises(ssba.ArgumentError, match=r"diversity is \['levers'\]; choose one of 'distance'"):
+        with pytest.raises(
+            ssba.errors.ArgumentError, match=r"diversity is \['levers'\]; choose one of 'distance'"
+        ):
             PLANE.explain(ORIGIN, diversity=wrong)
 
 

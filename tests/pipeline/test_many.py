@@ -28,11 +28,11 @@ def explainer() -> ssba.Explainer:
     return ssba.Explainer(mixed, FRAME)
 
 
-def values_of(explanation: ssba.Explanation) -> list[dict[str, Any]]:
+def values_of(explanation: ssba.results.Explanation) -> list[dict[str, Any]]:
     return [answer.values for answer in explanation.counterfactuals]
 
 
-def same(one: ssba.Explanation, other: ssba.Explanation) -> bool:
+def same(one: ssba.results.Explanation, other: ssba.results.Explanation) -> bool:
     """Whether all but the clock is the same."""
     kept = [{**each.to_dict(), "seconds": 0.0} for each in (one, other)]
     return kept[0] == kept[1]
@@ -191,14 +191,14 @@ class TestConstraints:
 
     @pytest.mark.parametrize("rules", [[["a == x.a"]], [["a == x.a"], "b == x.b", []], [[], [], [], []]])
     def test_lists_for_other_numbers_of_rows_are_refused(self, explainer: ssba.Explainer, rules: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"3 rows.*one list of constraints a row"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"3 rows.*one list of constraints a row"):
             explainer.explain_many(FRAME[:3], rules)
 
 
 class TestExplanations:
     def test_they_are_a_sequence(self, explainer: ssba.Explainer) -> None:
         answers = explainer.explain_many(FRAME[:4], budget=SMALL)
-        assert isinstance(answers[1:3], ssba.Explanations)
+        assert isinstance(answers[1:3], ssba.results.Explanations)
         assert answers[1:3][0] is answers[1]
         assert answers[-1] is list(answers)[3]
 

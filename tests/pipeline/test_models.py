@@ -284,7 +284,7 @@ class Run:
     model_before: Any
     data_before: Any
     explainer: ssba.Explainer
-    answers: ssba.Explanations
+    answers: ssba.results.Explanations
 
 
 def snapshot(model: Any) -> Any:

@@ -29,7 +29,7 @@ def apart(rows: Any, others: Any) -> Any:
 USUAL = float(np.quantile(np.sort(apart(RIGHT, RIGHT), axis=1)[:, 1], 0.95))
 
 
-def row_of(answer: ssba.Counterfactual) -> Any:
+def row_of(answer: ssba.results.Counterfactual) -> Any:
     return np.array([list(answer.values.values())], dtype=float)
 
 
@@ -74,7 +74,9 @@ def test_where_nothing_plausible_is_feasible_that_is_said() -> None:
 
 def test_too_little_data_to_tell_by_is_refused() -> None:
     number = ssba.Explainer(lambda rows: rows[:, 0], CLOUDS, ssba.value_between(low=100))
-    with pytest.raises(ssba.ArgumentError, match=r"plausible=True needs at least 2 .*, but there are 0"):
+    with pytest.raises(
+        ssba.errors.ArgumentError, match=r"plausible=True needs at least 2 .*, but there are 0"
+    ):
         number.explain(LEFT[0], ["x0 <= 200"], plausible=True)
 
 
@@ -110,5 +112,5 @@ def test_mixed_columns_and_scores() -> None:
 
 @pytest.mark.parametrize("given", [1, "yes", None])
 def test_other_values_are_refused(given: Any) -> None:
-    with pytest.raises(ssba.ArgumentError, match=r"plausible is .*; give True or False"):
+    with pytest.raises(ssba.errors.ArgumentError, match=r"plausible is .*; give True or False"):
         EXPLAINER.explain(LEFT[0], plausible=given)

@@ -181,7 +181,7 @@ def assert_legal(row: Row, x: Row) -> None:
     assert same_bits(row["gap"], x["gap"]) or x["gap"] is not None
 
 
-def assert_lawful(explanation: ssba.Explanation, rules: list[Rule]) -> None:
+def assert_lawful(explanation: ssba.results.Explanation, rules: list[Rule]) -> None:
     x = explanation.query
     moves = [*explanation.counterfactuals, *([explanation.bounded] if explanation.bounded else [])]
     for move in moves:
@@ -194,7 +194,7 @@ def assert_lawful(explanation: ssba.Explanation, rules: list[Rule]) -> None:
         assert explanation.status != "infeasible"
 
 
-def answers_of(explanations: ssba.Explanations) -> list[tuple[Row, Row]]:
+def answers_of(explanations: ssba.results.Explanations) -> list[tuple[Row, Row]]:
     return [(one.query, answer.values) for one in explanations for answer in one.counterfactuals]
 
 

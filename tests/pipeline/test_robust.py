@@ -23,7 +23,7 @@ PLANE = ssba.Explainer(half_space, X, target=True, scale="none")
 LOGISTIC = LogisticRegression().fit(X, half_space(X))
 
 
-def row_of(answer: ssba.Counterfactual) -> Any:
+def row_of(answer: ssba.results.Counterfactual) -> Any:
     return np.array(list(answer.values.values()), dtype=float)
 
 
@@ -74,16 +74,16 @@ class TestBall:
 
     def test_report_html_and_json_say_what_was_asked(self) -> None:
         explanation = PLANE.explain([0.0] * 4, margin=0.1)
-        line = "109 rows within the wished distance of the answer were asked: all reach the target."
+        line = "109 rows within the desired distance of the answer were asked: all reach the target."
         assert line in repr(explanation)
         assert line in explanation._repr_html_()
         assert explanation.to_dict()["counterfactuals"][0]["rows_around"] == 109
-        assert ssba.Explanation.from_json(explanation.to_json()) == explanation
-        assert explanation.wishes == ("margin=ball(0.1)",)
+        assert ssba.results.Explanation.from_json(explanation.to_json()) == explanation
+        assert explanation.options.limits == ("margin=ball(0.1)",)
 
     def test_several_answers_all_have_room(self) -> None:
         budget = ssba.Budget(rows=20_000)
-        explanation = PLANE.explain([0.0] * 4, ["x2 <= 0.5"], 3, budget, margin=0.2)
+        explanation = PLANE.explain([0.0] * 4, ["x2 <= 0.5"], k=3, budget=budget, margin=0.2)
         assert len(explanation.counterfactuals) > 1
         for answer in explanation.counterfactuals:
             assert (row_of(answer) @ WEIGHTS - 2) / NORM >= 0.9 * 0.2
@@ -144,11 +144,13 @@ class TestScoreMargin:
         assert number.explain(query, margin=ssba.score_margin(0.1)).status == "already_there"
 
     def test_a_model_of_labels_is_refused_with_the_remedy(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"score_margin\(0.1\).*labels only.*ssba.ball"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"score_margin\(0.1\).*labels only.*ssba.ball"):
             PLANE.explain([0.0] * 4, margin=ssba.score_margin(0.1))
 
 
 @pytest.mark.parametrize("margin", [0, -1.0, "wide", True, [0.1]])
 def test_other_margins_are_refused(margin: Any) -> None:
-    with pytest.raises(ssba.ArgumentError, match=r"margin is .*ssba.ball\(radius\) or ssba.score_margin"):
+    with pytest.raises(
+        ssba.errors.ArgumentError, match=r"margin is .*ssba.ball\(radius\) or ssba.score_margin"
+    ):
         PLANE.explain([0.0] * 4, margin=margin)

@@ -133,7 +133,7 @@ def test_a_closed_model_gives_an_answer_and_no_proof() -> None:
 
 
 def test_a_wrong_prove_is_refused_with_the_choices() -> None:
-    with pytest.raises(ssba.ArgumentError, match="prove is 'yes'; give True or False"):
+    with pytest.raises(ssba.errors.ArgumentError, match="prove is 'yes'; give True or False"):
         ssba.Explainer(LINEAR, X, target=1).explain(BELOW[0], prove="yes")  # type: ignore[arg-type]
 
 

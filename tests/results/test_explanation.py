@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import json
+import pickle
 from importlib import resources
 from typing import Any
 
@@ -38,7 +39,7 @@ def explainer(**settings: Any) -> ssba.Explainer:
     return ssba.Explainer(model, FRAME, target="groß", features=units, **settings)
 
 
-def explanations() -> dict[str, ssba.Explanation]:
+def explanations() -> dict[str, ssba.results.Explanation]:
     """One real explanation of every status."""
     mine = explainer()
     fixed = [ssba.fixed(name) for name in QUERY if name != "ok"]
@@ -54,13 +55,14 @@ def explanations() -> dict[str, ssba.Explanation]:
 
 EXPLANATIONS = explanations()
 SCHEMA = json.loads(
-    resources.files("ssba.results").joinpath("explanation.schema.json").read_text(encoding="utf-8")
+    resources.files("ssba.results").joinpath("results.schema.json").read_text(encoding="utf-8")
 )
+FORM = SCHEMA["$defs"]["Explanation"]
 
 
 def schema_errors(document: Any) -> list[str]:
     jsonschema = importlib.import_module("jsonschema")
-    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/Explanation"})
     return [error.message for error in validator.iter_errors(document)]
 
 
@@ -68,15 +70,22 @@ def schema_errors(document: Any) -> list[str]:
 class TestEveryStatus:
     def test_is_what_the_case_is_about(self, status: str) -> None:
         assert EXPLANATIONS[status].status == status
-        assert EXPLANATIONS[status].status is ssba.Status(status)
+        assert EXPLANATIONS[status].status is ssba.results.Status(status)
 
     def test_json_round_trip_loses_nothing(self, status: str) -> None:
         before = EXPLANATIONS[status]
-        after = ssba.Explanation.from_json(before.to_json())
+        after = ssba.results.Explanation.from_json(before.to_json())
         assert after == before
         assert after.to_json(indent=2) == before.to_json(indent=2)
+        assert type(after) is type(before)
         assert after.sentence == before.sentence
-        assert type(after.status) is ssba.Status
+        assert type(after.status) is ssba.results.Status
+
+    def test_a_pickle_loses_nothing(self, status: str) -> None:
+        before = EXPLANATIONS[status]
+        after = pickle.loads(pickle.dumps(before))  # noqa: S301
+        assert after == before
+        assert after.to_json() == before.to_json()
 
     def test_json_fits_the_schema(self, status: str) -> None:
         assert schema_errors(json.loads(EXPLANATIONS[status].to_json())) == []
@@ -140,7 +149,7 @@ class TestJson:
         mine = ssba.Explainer(lambda rows: labels[(rows["n"] > 4).to_numpy().astype(int)], data)
         explanation = mine.explain({"n": 2, "gap": 0.5})
         assert type(explanation.prediction) in (int, str, bool, float)
-        assert ssba.Explanation.from_json(explanation.to_json()) == explanation
+        assert ssba.results.Explanation.from_json(explanation.to_json()) == explanation
         assert schema_errors(json.loads(explanation.to_json())) == []
 
     def test_scores_and_numbers_survive(self) -> None:
@@ -152,12 +161,12 @@ class TestJson:
         ):
             explanation = mine.explain([-1.0, 0.0])
             assert type(explanation.score) is float
-            assert ssba.Explanation.from_json(explanation.to_json()) == explanation
+            assert ssba.results.Explanation.from_json(explanation.to_json()) == explanation
 
     def test_another_version_is_refused_by_name(self) -> None:
-        newer = json.loads(EXPLANATIONS["found"].to_json()) | {"schema": 2}
-        with pytest.raises(ssba.ArgumentError, match=r"version 2.*reads 1"):
-            ssba.Explanation.from_json(json.dumps(newer))
+        newer = json.loads(EXPLANATIONS["found"].to_json()) | {"schema": 3}
+        with pytest.raises(ssba.errors.ArgumentError, match=r"version 3.*reads 2"):
+            ssba.results.Explanation.from_json(json.dumps(newer))
 
     @pytest.mark.parametrize(
         "document",
@@ -169,20 +178,23 @@ class TestJson:
             "5",
             '"found"',
             "{}",
-            '{"schema": 1}',
-            '{"schema": 1, "status": "lost"}',
-            '{"schema": 1, "status": "found", "counterfactuals": 5}',
+            '{"schema": 2}',
+            '{"schema": 2, "kind": "explanation"}',
+            '{"schema": 2, "kind": "explanation", "status": "lost"}',
+            '{"schema": 2, "kind": "explanation", "status": "found", "counterfactuals": 5}',
+            '{"schema": 2, "schema": 2}',
+            '{"schema": NaN}',
         ],
     )
     def test_anything_else_is_refused_with_an_error_of_ours(self, document: str) -> None:
-        with pytest.raises(ssba.ArgumentError):
-            ssba.Explanation.from_json(document)
+        with pytest.raises(ssba.errors.ArgumentError):
+            ssba.results.Explanation.from_json(document)
 
     def test_something_that_is_no_text_is_refused(self) -> None:
         garbage: list[Any] = [None, 5, {}, [], b"\xff"]
         for document in garbage:
-            with pytest.raises(ssba.ArgumentError):
-                ssba.Explanation.from_json(document)
+            with pytest.raises(ssba.errors.ArgumentError):
+                ssba.results.Explanation.from_json(document)
 
 
 CELLS = st.one_of(
@@ -204,41 +216,49 @@ def test_any_cells_and_names_survive_json(
     query: dict[str, Any], label: Any, after: Any, score: float | None
 ) -> None:
     name = next(iter(query))
-    answer = ssba.Counterfactual({**query, name: after}, {name: (query[name], after)}, 0.5, label, score)
-    explanation = ssba.Explanation(
-        status=ssba.Status.FOUND,
+    answer = ssba.results.Counterfactual(
+        {**query, name: after}, {name: (query[name], after)}, 0.5, label, score
+    )
+    explanation = ssba.results.Explanation(
+        status=ssba.results.Status.FOUND,
         query=query,
         prediction=label,
         score=score,
         target="another",
         counterfactuals=(answer,),
     )
-    assert ssba.Explanation.from_json(explanation.to_json()) == explanation
+    assert ssba.results.Explanation.from_json(explanation.to_json()) == explanation
     assert schema_errors(json.loads(explanation.to_json())) == []
 
 
 class TestSchema:
     def test_it_is_a_schema_of_the_version_written(self) -> None:
         importlib.import_module("jsonschema").Draft202012Validator.check_schema(SCHEMA)
-        assert SCHEMA["properties"]["schema"]["const"] == EXPLANATIONS["found"].to_dict()["schema"]
+        assert FORM["properties"]["schema"]["const"] == EXPLANATIONS["found"].to_dict()["schema"]
 
     @pytest.mark.parametrize(
         "change",
         [
-            {"schema": 2},
+            {"schema": 1},
+            {"kind": "plan"},
             {"status": "lost"},
-            {"counterfactuals": []},
-            {"prediction": {}},
-            {"rows_used": -1},
+            {"stopped": "bored"},
+            {"counterfactuals": {}},
+            {"rows_used": 1.5},
             {"surprise": 1},
-            {"query": {}},
+            {"query": []},
+            {"options": {}},
+            {"budget": None},
+            {"goal": {"kind": "reach"}},
+            {"columns": [{}]},
         ],
     )
     def test_it_refuses_what_is_not_an_explanation(self, change: dict[str, Any]) -> None:
         assert schema_errors(json.loads(EXPLANATIONS["found"].to_json()) | change)
 
     def test_it_names_every_field(self) -> None:
-        fields = {field.name for field in dataclasses.fields(ssba.Explanation)} - {"advisor"}
-        assert set(SCHEMA["properties"]) == {*fields, "schema", "sentence"}
-        inner = {field.name for field in dataclasses.fields(ssba.Counterfactual)}
-        assert set(SCHEMA["$defs"]["counterfactual"]["properties"]) == inner
+        fields = {field.name for field in dataclasses.fields(ssba.results.Explanation)}
+        assert set(FORM["properties"]) == {*fields, "schema", "kind", "sentence"}
+        # The form of the user's rows stands in the explanation, once for all its answers.
+        inner = {field.name for field in dataclasses.fields(ssba.results.Counterfactual)} - {"layout"}
+        assert set(SCHEMA["$defs"]["Counterfactual"]["properties"]) == inner

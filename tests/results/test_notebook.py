@@ -11,29 +11,29 @@ from ssba.results import notebook as html
 
 NASTY = "<script>alert('x')</script>&\""
 QUERY: dict[str, Any] = {NASTY: NASTY, "chol": 286.0, "ca": None}
-ANSWER = ssba.Counterfactual(
+ANSWER = ssba.results.Counterfactual(
     values={NASTY: "plain", "chol": 240.0, "ca": None},
     changes={NASTY: (NASTY, "plain"), "chol": (286.0, 240.0)},
     distance=1.25,
     prediction="<b>well</b>",
     score=0.75,
 )
-FOUND = ssba.Explanation(
-    status=ssba.Status.FOUND,
+FOUND = ssba.results.Explanation(
+    status=ssba.results.Status.FOUND,
     query=QUERY,
     prediction=NASTY,
     score=0.25,
     target=repr(NASTY),
     constraints=(f"`{NASTY}` == '{NASTY}'",),
     counterfactuals=(ANSWER,),
-    units={"chol": "<i>mg</i>"},
+    columns=(ssba.results.Column("chol", "numeric", unit="<i>mg</i>"),),
 )
 STATUSES = [
     FOUND,
-    replace(FOUND, status=ssba.Status.BOUNDED, counterfactuals=(), bounded=ANSWER),
-    replace(FOUND, status=ssba.Status.INFEASIBLE, counterfactuals=(), clash=FOUND.constraints * 2),
-    replace(FOUND, status=ssba.Status.ALREADY_THERE, counterfactuals=()),
-    replace(FOUND, status=ssba.Status.OUT_OF_BUDGET, counterfactuals=()),
+    replace(FOUND, status=ssba.results.Status.BOUNDED, counterfactuals=(), bounded=ANSWER),
+    replace(FOUND, status=ssba.results.Status.INFEASIBLE, counterfactuals=(), clash=FOUND.constraints * 2),
+    replace(FOUND, status=ssba.results.Status.ALREADY_THERE, counterfactuals=()),
+    replace(FOUND, status=ssba.results.Status.OUT_OF_BUDGET, counterfactuals=()),
 ]
 
 
@@ -59,7 +59,7 @@ class Reader(HTMLParser):
         self.cells.append(data)
 
 
-def read(explanation: ssba.Explanation) -> Reader:
+def read(explanation: ssba.results.Explanation) -> Reader:
     reader = Reader()
     reader.feed(explanation._repr_html_())
     reader.close()
@@ -69,7 +69,7 @@ def read(explanation: ssba.Explanation) -> Reader:
 
 @pytest.mark.parametrize("explanation", STATUSES, ids=lambda one: one.status.value)
 class TestEveryStatus:
-    def test_what_the_user_wrote_never_becomes_markup(self, explanation: ssba.Explanation) -> None:
+    def test_what_the_user_wrote_never_becomes_markup(self, explanation: ssba.results.Explanation) -> None:
         known = {
             "div",
             "style",
@@ -88,19 +88,19 @@ class TestEveryStatus:
         assert set(read(explanation).tags) <= known
         assert "<script" not in explanation._repr_html_()
 
-    def test_nothing_is_fetched_or_run(self, explanation: ssba.Explanation) -> None:
+    def test_nothing_is_fetched_or_run(self, explanation: ssba.results.Explanation) -> None:
         names = {name for name, _ in read(explanation).attributes}
         assert names <= {"class", "style", "scope", "colspan"}
         page = explanation._repr_html_()
         assert "http" not in page
         assert "url(" not in page
 
-    def test_the_sentence_and_the_status_are_there(self, explanation: ssba.Explanation) -> None:
+    def test_the_sentence_and_the_status_are_there(self, explanation: ssba.results.Explanation) -> None:
         text = "".join(read(explanation).cells)
         assert explanation.status.value in text
         assert explanation.sentence in text
 
-    def test_no_nan_and_no_none(self, explanation: ssba.Explanation) -> None:
+    def test_no_nan_and_no_none(self, explanation: ssba.results.Explanation) -> None:
         assert "None" not in explanation._repr_html_()
         assert ">nan<" not in explanation._repr_html_().lower()
 
@@ -142,7 +142,7 @@ class TestTable:
 
 class TestOverview:
     def test_every_result_has_a_line_with_its_sentence(self) -> None:
-        many = ssba.Explanations(tuple(STATUSES))
+        many = ssba.results.Explanations(tuple(STATUSES))
         reader = Reader()
         reader.feed(html.overview(many))
         assert reader.open == []
@@ -155,6 +155,6 @@ class TestOverview:
         )
 
     def test_a_long_list_is_cut_and_says_so(self) -> None:
-        page = html.overview(ssba.Explanations((FOUND,) * 1102))
+        page = html.overview(ssba.results.Explanations((FOUND,) * 1102))
         assert page.count("<tr>") == 101
         assert "1,002 more are not shown." in page

@@ -58,7 +58,7 @@ class TestSentence:
         assert plan.sentence == (
             "One step toward 'no disease', which it does not reach (score 0.25 to 0.375): "
             "chol from 240 mg/dl to 212 mg/dl (score 0.25 to 0.375). "
-            "This is a directional improvement: the best score on this way. "
+            "This is a directional improvement: the best score along this plan. "
             "Of the proposed changes exang from yes to no would not raise the score."
         )
 

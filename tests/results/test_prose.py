@@ -60,15 +60,15 @@ def foreign_numbers(told: str, *results: Any) -> list[str]:
 
 @pytest.mark.parametrize("explanation", EVERY.values(), ids=EVERY)
 class TestEveryResult:
-    def test_no_number_is_told_that_is_not_in_the_result(self, explanation: ssba.Explanation) -> None:
+    def test_no_number_is_told_that_is_not_in_the_result(self, explanation: ssba.results.Explanation) -> None:
         assert foreign_numbers(paragraph(explanation), explanation) == []
 
-    def test_caution_is_said_once_and_last(self, explanation: ssba.Explanation) -> None:
+    def test_caution_is_said_once_and_last(self, explanation: ssba.results.Explanation) -> None:
         told = paragraph(explanation)
         assert told.endswith(CAUTION)
         assert told.count("medical advice") == 1
 
-    def test_it_is_one_paragraph_of_whole_sentences(self, explanation: ssba.Explanation) -> None:
+    def test_it_is_one_paragraph_of_whole_sentences(self, explanation: ssba.results.Explanation) -> None:
         told = paragraph(explanation, PLAN, RANGES, WHY_NOT, meanings=AROUND.meanings)
         assert "\n" not in told
         assert "  " not in told
@@ -100,9 +100,9 @@ def test_check_of_numbers_sees_a_wrong_digit() -> None:
 
 def test_found_answer_tells_direction_units_and_both_predictions() -> None:
     told = paragraph(FOUND)
-    assert "The model answers ill for this row (score 0.3125)." in told
+    assert "The model predicts ill for this row (score 0.3125)." in told
     assert "lower chol from 286 to 240.5 mg/dl and raise rate from 108 to 120 beats/min" in told
-    assert "then it answers well (score 0.5312)" in told
+    assert "then it predicts well (score 0.5312)" in told
 
 
 def test_further_answers_are_told_by_their_distance() -> None:
@@ -117,14 +117,14 @@ def test_missing_cell_is_filled_in() -> None:
 
 def test_regression_says_what_is_reached() -> None:
     told = paragraph(NUMBERS)
-    assert "then it answers 4.875, which reaches a value between 3 and 5" in told
+    assert "then it predicts 4.875, which reaches a value between 3 and 5" in told
     assert "It is proved that no feasible row nearer than 1.2 reaches the target." in told
 
 
 def test_bounded_move_does_not_claim_a_flip() -> None:
     told = paragraph(BOUNDED)
     assert "no change was found that reaches 'well'" in told
-    assert "the model then still answers ill (score 0.4375)" in told
+    assert "the model then still predicts ill (score 0.4375)" in told
     assert "turns" not in told
 
 
@@ -184,7 +184,7 @@ def test_numbers_of_real_answers_are_all_in_their_results() -> None:
     told = 0
     for row in data[data @ weights < -1][:8]:
         found = explainer.explain(row, ["x1 within 40%", "x2 >= x.x2"], k=2)
-        plan, ranges = found.plan(), found.ranges(samples=100)
+        plan, ranges = explainer.plan(found), explainer.ranges(found, n_samples=100)
         words = paragraph(found, plan, ranges)
         assert foreign_numbers(words, found, plan, ranges) == []
         told += len(NUMBER.findall(words))

@@ -15,7 +15,7 @@ RANGES = Ranges(
         Interval("chol", 186, 212, 240, 210, low_is_limit=True, unit="mg/dl"),
         Interval("exang", "no", "no", "yes", "no"),
     ),
-    samples=2000,
+    n_samples=2000,
     held=0.9995,
     target="'no disease'",
     rows_used=4321,
@@ -50,7 +50,7 @@ class TestRanges:
     def test_everything_is_in_the_dict(self) -> None:
         plain = json.loads(json.dumps(RANGES.to_dict()))
         assert plain["intervals"][0]["text"] == "chol at most 212 mg/dl"
-        assert (plain["samples"], plain["held"], plain["rows_used"]) == (2000, 0.9995, 4321)
+        assert (plain["n_samples"], plain["held"], plain["rows_used"]) == (2000, 0.9995, 4321)
         assert plain["sentence"] == RANGES.sentence
 
     def test_it_shows_as_a_table(self) -> None:

@@ -13,14 +13,14 @@ import ssba
 QUERY: dict[str, Any] = {"age": 61, "chol": 286.0, "pain": "strong", "ca": None}
 
 
-def answer(chol: float, pain: str = "strong", distance: float = 1.0) -> ssba.Counterfactual:
+def answer(chol: float, pain: str = "strong", distance: float = 1.0) -> ssba.results.Counterfactual:
     values = {**QUERY, "chol": chol, "pain": pain}
     changes = {name: (QUERY[name], values[name]) for name in QUERY if values[name] != QUERY[name]}
-    return ssba.Counterfactual(values, changes, distance, "well", 0.75)
+    return ssba.results.Counterfactual(values, changes, distance, "well", 0.75)
 
 
-FOUND = ssba.Explanation(
-    status=ssba.Status.FOUND,
+FOUND = ssba.results.Explanation(
+    status=ssba.results.Status.FOUND,
     query=QUERY,
     prediction="ill",
     score=0.25,
@@ -28,9 +28,14 @@ FOUND = ssba.Explanation(
     counterfactuals=(answer(240.0), answer(250.0, "mild", 1.5)),
 )
 INFEASIBLE = replace(
-    FOUND, status=ssba.Status.INFEASIBLE, prediction=None, score=None, counterfactuals=(), clash=("a", "b")
+    FOUND,
+    status=ssba.results.Status.INFEASIBLE,
+    prediction=None,
+    score=None,
+    counterfactuals=(),
+    clash=("a", "b"),
 )
-BOUNDED = replace(FOUND, status=ssba.Status.BOUNDED, counterfactuals=(), bounded=answer(260.0))
+BOUNDED = replace(FOUND, status=ssba.results.Status.BOUNDED, counterfactuals=(), bounded=answer(260.0))
 
 
 def cells(frame: Any) -> dict[str, list[Any]]:
@@ -72,7 +77,7 @@ class TestBackends:
         assert frame["prediction"] == [None]
 
     def test_many_in_one_frame(self, backend: str, kind: type) -> None:
-        many = ssba.Explanations((FOUND, INFEASIBLE, BOUNDED))
+        many = ssba.results.Explanations((FOUND, INFEASIBLE, BOUNDED))
         frame = cells(many.to_frame(backend=backend))
         assert frame["query"] == [0, 0, 0, 1, 2, 2]
         assert frame["status"] == ["found", "found", "found", "infeasible", "bounded", "bounded"]
@@ -80,22 +85,22 @@ class TestBackends:
         assert frame["chol"] == [286.0, 240.0, 250.0, 286.0, 286.0, 260.0]
 
     def test_none_at_all(self, backend: str, kind: type) -> None:
-        assert isinstance(ssba.Explanations(()).to_frame(backend=backend), kind)
+        assert isinstance(ssba.results.Explanations(()).to_frame(backend=backend), kind)
 
 
 class TestNames:
     def test_the_users_own_columns_are_never_overwritten(self) -> None:
         query = {"row": 1.5, "score": 2.5, "distance": 3.5, "prediction": 4.5, "query": 5.5, "status": 6.5}
         values = {**query, "score": 9.5}
-        one = ssba.Explanation(
-            status=ssba.Status.FOUND,
+        one = ssba.results.Explanation(
+            status=ssba.results.Status.FOUND,
             query=dict(query),
             prediction="ill",
             score=0.25,
             target="'well'",
-            counterfactuals=(ssba.Counterfactual(values, {"score": (2.5, 9.5)}, 1.0, "well", 0.75),),
+            counterfactuals=(ssba.results.Counterfactual(values, {"score": (2.5, 9.5)}, 1.0, "well", 0.75),),
         )
-        for frame in (one.to_frame(False), ssba.Explanations((one,)).to_frame(False)):
+        for frame in (one.to_frame(False), ssba.results.Explanations((one,)).to_frame(False)):
             for name, cell in query.items():
                 assert frame[name].tolist() == [cell, values[name]]
             flat = [cell for column in cells(frame).values() for cell in column]
@@ -104,5 +109,5 @@ class TestNames:
             assert 0.75 in flat
 
     def test_an_unknown_library_is_refused_with_the_known_ones(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"'dask'.*'pandas', 'polars', 'pyarrow'"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"'dask'.*'pandas', 'polars', 'pyarrow'"):
             FOUND.to_frame(backend="dask")

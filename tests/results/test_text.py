@@ -12,15 +12,15 @@ import ssba
 from ssba.results.text import cell, columns, join, show
 
 QUERY: dict[str, Any] = {"age": 61, "chol": 286.0, "pain": "strong", "ca": None}
-ANSWER = ssba.Counterfactual(
+ANSWER = ssba.results.Counterfactual(
     values={"age": 61, "chol": 240.123456789, "pain": "mild", "ca": 1.0},
     changes={"chol": (286.0, 240.123456789), "pain": ("strong", "mild"), "ca": (None, 1.0)},
     distance=1.2345678,
     prediction="well",
     score=0.7312345,
 )
-FOUND = ssba.Explanation(
-    status=ssba.Status.FOUND,
+FOUND = ssba.results.Explanation(
+    status=ssba.results.Status.FOUND,
     query=QUERY,
     prediction="ill",
     score=0.2,
@@ -29,18 +29,18 @@ FOUND = ssba.Explanation(
     counterfactuals=(ANSWER,),
     rows_used=1234,
     seconds=0.5,
-    units={"chol": "mg/dl"},
+    columns=(ssba.results.Column("chol", "numeric", unit="mg/dl"),),
 )
 MOVE = replace(ANSWER, prediction="ill", score=0.4, distance_to_boundary=0.875)
-BOUNDED = replace(FOUND, status=ssba.Status.BOUNDED, counterfactuals=(), bounded=MOVE)
-STAY = ssba.Counterfactual(QUERY, {}, 0.0, "ill", 0.2, distance_to_boundary=0.875)
+BOUNDED = replace(FOUND, status=ssba.results.Status.BOUNDED, counterfactuals=(), bounded=MOVE)
+STAY = ssba.results.Counterfactual(QUERY, {}, 0.0, "ill", 0.2, distance_to_boundary=0.875)
 
 
 class TestSentence:
     def test_found_says_what_to_change_and_what_it_does(self) -> None:
         assert FOUND.sentence == (
             "Changing chol from 286 mg/dl to 240.123456789 mg/dl, pain from strong to mild and ca from "
-            "missing to 1 turns the model's answer from ill to well."
+            "missing to 1 changes the model's prediction from ill to well."
         )
 
     def test_bounded_says_how_far_it_gets_and_what_to_relax(self) -> None:
@@ -57,35 +57,46 @@ class TestSentence:
 
     def test_infeasible_names_the_clash_and_the_remedy(self) -> None:
         clash = ("chol >= 300", "chol <= 200")
-        told = replace(FOUND, status=ssba.Status.INFEASIBLE, counterfactuals=(), clash=clash).sentence
+        told = replace(FOUND, status=ssba.results.Status.INFEASIBLE, counterfactuals=(), clash=clash).sentence
         assert '"chol >= 300" and "chol <= 200"' in told
         assert "contradict" in told
         assert "relax" in told
 
     def test_infeasible_by_one_constraint_alone(self) -> None:
         told = replace(
-            FOUND, status=ssba.Status.INFEASIBLE, counterfactuals=(), clash=("chol >= 900",)
+            FOUND, status=ssba.results.Status.INFEASIBLE, counterfactuals=(), clash=("chol >= 900",)
         ).sentence
         assert 'the constraint "chol >= 900"' in told
         assert "each other" not in told
 
     def test_already_there(self) -> None:
         told = replace(
-            FOUND, status=ssba.Status.ALREADY_THERE, prediction="well", counterfactuals=()
+            FOUND, status=ssba.results.Status.ALREADY_THERE, prediction="well", counterfactuals=()
         ).sentence
-        assert told == "The model already answers well, which reaches 'well': nothing to change."
+        assert told == "The model already predicts well, which reaches 'well': nothing to change."
 
-    def test_out_of_budget_says_what_was_spent_and_how_to_allow_more(self) -> None:
-        told = replace(FOUND, status=ssba.Status.OUT_OF_BUDGET, counterfactuals=()).sentence
-        assert "1,234" in told
-        assert "budget=ssba.Budget(rows=...)" in told
+    def test_out_of_budget_says_which_budget_and_how_to_allow_more(self) -> None:
+        out = replace(FOUND, status=ssba.results.Status.OUT_OF_BUDGET, counterfactuals=(), stopped="rows")
+        by_rows = replace(out, budget=ssba.Budget(rows=1234)).sentence
+        assert "The budget of 1,234 model rows ran out" in by_rows
+        assert "budget=ssba.Budget(rows=...)" in by_rows
+        by_time = replace(out, stopped="seconds", budget=ssba.Budget(seconds=2.5)).sentence
+        assert "The budget of 2.5 seconds ran out" in by_time
+        assert "budget=ssba.Budget(seconds=...)" in by_time
+
+    def test_an_answer_from_a_search_that_was_cut_short_says_so(self) -> None:
+        by_rows = replace(FOUND, stopped="rows", budget=ssba.Budget(rows=1234)).sentence
+        assert by_rows.startswith(FOUND.sentence)
+        assert "its budget of 1,234 rows" in by_rows
+        by_time = replace(FOUND, stopped="seconds", budget=ssba.Budget(seconds=2.5)).sentence
+        assert "its budget of 2.5 seconds" in by_time
 
     def test_every_sentence_ends_in_one_full_stop(self) -> None:
         told = [
             FOUND.sentence,
             BOUNDED.sentence,
             replace(BOUNDED, constraints=()).sentence,
-            replace(FOUND, status=ssba.Status.OUT_OF_BUDGET, counterfactuals=()).sentence,
+            replace(FOUND, status=ssba.results.Status.OUT_OF_BUDGET, counterfactuals=()).sentence,
         ]
         assert all(one.endswith(".") and not one.endswith("..") for one in told)
 
@@ -106,7 +117,7 @@ class TestRepr:
         assert repr(FOUND).startswith("found: Changing chol")
 
     @pytest.mark.parametrize("explanation", [FOUND, BOUNDED, replace(BOUNDED, bounded=STAY)])
-    def test_no_nan_and_no_none_is_shown(self, explanation: ssba.Explanation) -> None:
+    def test_no_nan_and_no_none_is_shown(self, explanation: ssba.results.Explanation) -> None:
         assert "nan" not in repr(explanation).lower()
         assert "None" not in repr(explanation)
 
@@ -114,7 +125,9 @@ class TestRepr:
         assert repr(replace(FOUND, counterfactuals=(ANSWER, ANSWER))).count("proposed") == 2
 
     def test_many_are_counted_by_status(self) -> None:
-        assert repr(ssba.Explanations((FOUND, BOUNDED, FOUND))) == "<3 explanations: 2 found, 1 bounded>"
+        assert (
+            repr(ssba.results.Explanations((FOUND, BOUNDED, FOUND))) == "<3 explanations: 2 found, 1 bounded>"
+        )
 
 
 class TestPieces:

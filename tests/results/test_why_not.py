@@ -89,7 +89,7 @@ def test_the_plain_form_is_json_and_complete() -> None:
     assert told["relaxations"][0]["relaxed"] == ["trestbps within 24%"]
     assert told["relaxations"][1]["relaxed"] == ["sex in {'female', 'male'}", None]
     assert told["bindings"][1]["distance_to_boundary"] == 0.7
-    assert set(told) == {*WhyNot.__dataclass_fields__, "schema", "sentence"}
+    assert set(told) == {*WhyNot.__dataclass_fields__, "schema", "kind", "sentence"}
 
 
 def test_the_table_shows_every_relaxation() -> None:

@@ -11,7 +11,7 @@ from tests.support import Matrix, answered, labels_only, setting
 from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import standing
-from ssba.search.refine import Effort, _around, _best_of, _has_steps, _shows_face, nearest_search
+from ssba.search.refine import SEVERAL_WAYS, _around, _best_of, _has_steps, _shows_face, nearest_search
 from ssba.search.starts import Pool
 
 
@@ -78,7 +78,7 @@ def test_the_whole_search_ends_in_the_corner(seed: int) -> None:
         return (Z > [0.5, 1.2]).all(axis=1)
 
     archive = Archive(where.region([0.0, 0.0]), where.metric)
-    search = nearest_search(archive, Pool(rows[reached(rows)]), 0, Effort())
+    search = nearest_search(archive, Pool(rows[reached(rows)]), 0)
     answered(recorded(search, archive, math.inf, lambda: False), labels_only(reached))
     assert archive.best_distance <= 1.002 * 1.3
 
@@ -91,7 +91,7 @@ def test_a_close_competitor_gets_another_round() -> None:
     rows = [np.array([1.0, 0.0, 0.0]), np.array([0.0, -0.8, 0.69])]
     ways = [standing(archive, row) for row in rows]
     assert ways[0].distance < ways[1].distance < 1.1 * ways[0].distance
-    best = answered(_best_of(archive, ways, None, Effort()), judge)
+    best = answered(_best_of(archive, ways, None, SEVERAL_WAYS), judge)
     assert best.distance < 0.9
 
 
@@ -99,7 +99,7 @@ def test_a_competitor_far_behind_is_given_up_unasked() -> None:
     where = setting(np.array([[-5.0] * 3, [5.0] * 3]), scale="none")
     archive = Archive(where.region([0.0] * 3), where.metric)
     ways = [standing(archive, np.array([size, 0.0, 0.0])) for size in (1.0, 1.2)]
-    best = answered(_best_of(archive, ways, None, Effort()), lambda Z: pytest.fail("asked"))
+    best = answered(_best_of(archive, ways, None, SEVERAL_WAYS), lambda Z: pytest.fail("asked"))
     assert best.distance == 1.0
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from tests.support import answered, labels_only, setting
 
+from ssba.columns.distance import changed_cells
 from ssba.search.few import (
     Singles,
     best_singles,
-    changed_cells,
     nearer_by_bisection,
     set_probes,
     sets_to_try,

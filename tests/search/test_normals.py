@@ -295,7 +295,7 @@ class TestNearestBeyond:
     @pytest.mark.parametrize("texts", LINES)
     def test_it_is_the_nearest_row_beyond_the_plane_that_keeps_the_lines(self, texts: list[str]) -> None:
         region = SPACE.region([0.0] * 4, *texts)
-        assert region.rows is not None
+        assert region.linear is not None
         z = region.pull_in(FAR[None, :])[0][0]
         row = region.nearest_beyond(z, NORMAL)
         solved = minimize(
@@ -303,13 +303,13 @@ class TestNearestBeyond:
             z,
             bounds=list(zip(region.lower, region.upper, strict=True)),
             constraints=[
-                LinearConstraint(region.rows.A, -np.inf, region.rows.b),
+                LinearConstraint(region.linear.A, -np.inf, region.linear.b),
                 LinearConstraint(NORMAL[None, :], NORMAL @ z, np.inf),
             ],
             options={"ftol": 1e-14, "maxiter": 500},
         )
         assert NORMAL @ row >= NORMAL @ z - 1e-5
-        assert (region.rows.violation(row[None, :]) <= 1e-5).all()
+        assert (region.linear.violation(row[None, :]) <= 1e-5).all()
         assert np.linalg.norm(row) == pytest.approx(math.sqrt(solved.fun), rel=1e-4)
 
     @pytest.mark.parametrize("texts", LINES)

@@ -21,7 +21,7 @@ from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
 from ssba.search.descend import standing
-from ssba.search.refine import Effort, _is_rough, last_resort, nearest_search
+from ssba.search.refine import _is_rough, last_resort, nearest_search
 from ssba.search.starts import Pool
 
 # Scores show both faces of an edge exactly; by labels the search ends a little beside it.
@@ -63,7 +63,7 @@ def searched_in(where: Setting, region: Region, judge: Any, rows: float = math.i
         return reply
 
     pool = where.Z[judge(where.Z).reached]
-    search = nearest_search(archive, Pool(pool), seed, Effort())
+    search = nearest_search(archive, Pool(pool), seed)
     answered(recorded(search, archive, rows, lambda: False), remember)
     return Found(archive, np.concatenate(asked))
 
@@ -512,7 +512,7 @@ def test_the_last_resort_goes_on_from_rows_that_reach() -> None:
     archive = Archive(where.region([0.0] * 3), where.metric)
     judge = scored(lambda Z: Z[:, 0] - 2)
     rows = np.array([[4.0, 3.0, 0.0], [1.0, 0.0, 0.0]])
-    search = last_resort(archive, rows, 0, Effort())
+    search = last_resort(archive, rows, 0)
     answered(recorded(search, archive, math.inf, lambda: False), judge)
     assert archive.best_distance == pytest.approx(2, rel=1e-3)
 
@@ -520,7 +520,7 @@ def test_the_last_resort_goes_on_from_rows_that_reach() -> None:
 def test_the_last_resort_without_rows_asks_nothing() -> None:
     where = setting(background(3), scale="none")
     archive = Archive(where.region([0.0] * 3), where.metric)
-    search = last_resort(archive, np.empty((0, 3)), 0, Effort())
+    search = last_resort(archive, np.empty((0, 3)), 0)
     answered(recorded(search, archive, math.inf, lambda: False), lambda Z: pytest.fail("asked"))
     assert archive.rows_asked == 0
 

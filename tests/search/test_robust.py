@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssba.columns.distance import Norm
-from ssba.engine import Engine, Wishes, build_engine
+from ssba.engine import Engine, Settings, build_engine
 from ssba.errors import ArgumentError
-from ssba.search.robust import RANDOM_DIRECTIONS, ball, normal_from_labels, score_margin
+from ssba.options import ball, score_margin
+from ssba.search.robust import RANDOM_DIRECTIONS, normal_from_labels
 
 _rng = np.random.default_rng(7)
 FRAME = pd.DataFrame(
@@ -28,13 +29,13 @@ def engine(norm: Norm = "l2", **wishes: Any) -> Engine:
     def model(rows: pd.DataFrame) -> Any:
         return (rows["a"] > 0).to_numpy()
 
-    return build_engine(model, FRAME, Wishes(target=True, distance=norm, **wishes))
+    return build_engine(model, FRAME, Settings(target=True, distance=norm, **wishes))
 
 
 @given(norm=st.sampled_from(["l1", "l2"]), radius=st.floats(0.05, 2.5), row=st.integers(0, 89))
 def test_rows_lie_in_the_ball_and_are_legal(norm: Norm, radius: float, row: int) -> None:
     mine = engine(norm)
-    z, x = mine.background[row], mine.background[0]
+    z, x = mine.background.rows[row], mine.background.rows[0]
     rows = mine.surface.check_rows(z, x, radius, seed=3)
     distances = mine.metric.distance(rows, z)
     assert (distances <= radius * (1 + 1e-9)).all()
@@ -45,8 +46,8 @@ def test_rows_lie_in_the_ball_and_are_legal(norm: Norm, radius: float, row: int)
 
 
 def test_real_numbers_lie_on_the_surface() -> None:
-    mine = build_engine(lambda rows: rows[:, 0] > 0, _rng.normal(size=(50, 4)), Wishes(target=True))
-    z, x = mine.background[0], mine.background[1]
+    mine = build_engine(lambda rows: rows[:, 0] > 0, _rng.normal(size=(50, 4)), Settings(target=True))
+    z, x = mine.background.rows[0], mine.background.rows[1]
     rows = mine.surface.check_rows(z, x, 0.4, seed=0)
     assert len(rows) == 1 + 2 * 4 + RANDOM_DIRECTIONS
     np.testing.assert_allclose(mine.metric.distance(rows, z), 0.4)
@@ -66,7 +67,7 @@ def test_directions_are_even_and_the_same_for_a_seed() -> None:
 def test_labels_around_a_point_tell_the_normal() -> None:
     """For a plane through the center the two means differ along its normal."""
     surface = build_engine(
-        lambda rows: rows[:, 0] > 0, _rng.normal(size=(50, 5)), Wishes(target=True)
+        lambda rows: rows[:, 0] > 0, _rng.normal(size=(50, 5)), Settings(target=True)
     ).surface
     weights = np.array([3.0, -1.0, 0.5, 0.0, 2.0])
     drawn = surface.directions(2000, np.random.default_rng(2))

@@ -18,7 +18,7 @@ from ssba.search.descend import Pace, descend, standing
 from ssba.search.normals import Look, broad_score_normal, foot, label_normal, score_normal
 from ssba.search.profile import exchange_search, priced_search
 from ssba.search.rays import race, rays_to
-from ssba.search.refine import Effort, nearest_search
+from ssba.search.refine import nearest_search
 from ssba.search.rough import rough_search
 from ssba.search.starts import Pool
 from ssba.search.swaps import swap_search
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[Setting, Any, Any, tuple[str, ...]]] = {
 
 
 def best(archive: Archive, pool: Any, judge: Any) -> Any:
-    search = nearest_search(archive, Pool(pool), 0, Effort())
+    search = nearest_search(archive, Pool(pool), 0)
     answered(recorded(search, archive, 1500, lambda: False), judge)
     return np.asarray(archive.nearest(1))
 

@@ -158,7 +158,7 @@ class TestAsText:
         assert "systolic" not in left.features
 
     def test_dropping_what_is_not_there_is_refused(self, proposed: Suggestions) -> None:
-        with pytest.raises(ssba.SchemaError, match=r"'systolc' \(did you mean 'systolic'\?\)"):
+        with pytest.raises(ssba.errors.SchemaError, match=r"'systolc' \(did you mean 'systolic'\?\)"):
             proposed.without("systolc")
 
 
@@ -179,17 +179,17 @@ class TestData:
         pd.testing.assert_frame_equal(CLINIC, before)
 
     def test_no_rows_are_refused(self) -> None:
-        with pytest.raises(ssba.SchemaError, match="data is empty"):
+        with pytest.raises(ssba.errors.SchemaError, match="data is empty"):
             suggest_constraints(CLINIC.iloc[:0])
 
     def test_an_unknown_column_is_refused(self) -> None:
         with pytest.raises(
-            ssba.SchemaError, match=r"columns: unknown column 'agee' \(did you mean 'age'\?\)"
+            ssba.errors.SchemaError, match=r"columns: unknown column 'agee' \(did you mean 'age'\?\)"
         ):
             suggest_constraints(CLINIC, columns=["agee"])
 
     def test_a_name_instead_of_a_list_is_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="columns is 'age'; give a list of column names"):
+        with pytest.raises(ssba.errors.ArgumentError, match="columns is 'age'; give a list of column names"):
             suggest_constraints(CLINIC, columns="age")
 
 

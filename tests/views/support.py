@@ -4,26 +4,33 @@ from dataclasses import replace
 from typing import Any
 
 import ssba
-from ssba.results.levers import Lever, Menu
+from ssba.results.levers import Lever, LeverTable
 from ssba.results.plan import Plan, Step
 from ssba.results.ranges import Interval, Ranges
 from ssba.results.why_not import Binding, Relaxation, WhyNot
-from ssba.views.charts.tracks import Surroundings
+from ssba.views.charts.tracks import DataContext
 
 QUERY: dict[str, Any] = {"chol": 286.0, "rate": 108, "pain": "yes", "sex": "male", "vessels": None}
 UNITS = {"chol": "mg/dl", "rate": "beats/min"}
+COLUMNS = (
+    ssba.results.Column("chol", "numeric", unit="mg/dl"),
+    ssba.results.Column("rate", "integer", unit="beats/min"),
+    ssba.results.Column("pain", "categorical", ("no", "yes")),
+    ssba.results.Column("sex", "categorical", ("female", "male")),
+    ssba.results.Column("vessels", "numeric"),
+)
 RULES = ("sex == x.sex", "chol <= x.chol", "rate >= x.rate")
 
 
-def answer(changes: dict[str, Any], **facts: Any) -> ssba.Counterfactual:
+def answer(changes: dict[str, Any], **facts: Any) -> ssba.results.Counterfactual:
     """A row with some cells of the query changed."""
     both = {name: (QUERY[name], after) for name, after in changes.items()}
     told = {"distance": 1.25, "prediction": "well", "score": 0.5312, **facts}
-    return ssba.Counterfactual(values={**QUERY, **changes}, changes=both, **told)
+    return ssba.results.Counterfactual(values={**QUERY, **changes}, changes=both, **told)
 
 
-FOUND = ssba.Explanation(
-    status=ssba.Status.FOUND,
+FOUND = ssba.results.Explanation(
+    status=ssba.results.Status.FOUND,
     query=QUERY,
     prediction="ill",
     score=0.3125,
@@ -34,47 +41,49 @@ FOUND = ssba.Explanation(
         answer({"chol": 261.0, "pain": "no"}, distance=1.5, score=0.5071),
         answer({"vessels": 1.0, "rate": 131}, distance=2.375, score=0.5002),
     ),
-    evidence=ssba.Evidence(nearer_than=1.25, asked_nearer=41, drawn=59, share=0.0495),
+    evidence=ssba.results.Evidence(nearer_than=1.25, asked_nearer=41, drawn=59, share=0.0495),
     rows_used=1234,
     seconds=0.75,
     seed=7,
-    units=UNITS,
+    columns=COLUMNS,
     versions={"ssba": "0.1.0"},
     model_fingerprint="feed0123",
 )
 BOUNDED = replace(
     FOUND,
-    status=ssba.Status.BOUNDED,
+    status=ssba.results.Status.BOUNDED,
     counterfactuals=(),
     bounded=answer(
         {"chol": 228.8, "rate": 119, "pain": "no"}, prediction="ill", score=0.4375, distance_to_boundary=0.6
     ),
-    evidence=ssba.Evidence(),
+    evidence=ssba.results.Evidence(),
 )
 STAYS = replace(BOUNDED, bounded=answer({}, prediction="ill", score=0.3125, distance=0.0))
 INFEASIBLE = replace(
     FOUND,
-    status=ssba.Status.INFEASIBLE,
+    status=ssba.results.Status.INFEASIBLE,
     prediction=None,
     score=None,
     counterfactuals=(),
     clash=("chol <= x.chol", "chol >= 300"),
     constraints=(*RULES, "chol >= 300"),
-    evidence=ssba.Evidence(),
+    evidence=ssba.results.Evidence(),
     rows_used=0,
 )
-THERE = replace(FOUND, status=ssba.Status.ALREADY_THERE, prediction="well", counterfactuals=())
-OUT = replace(BOUNDED, status=ssba.Status.OUT_OF_BUDGET, bounded=None)
+THERE = replace(FOUND, status=ssba.results.Status.ALREADY_THERE, prediction="well", counterfactuals=())
+OUT = replace(BOUNDED, status=ssba.results.Status.OUT_OF_BUDGET, bounded=None)
 NUMBERS = replace(
     FOUND,
     prediction=7.25,
     score=None,
     target="a value between 3 and 5",
     counterfactuals=(answer({"chol": 240.5}, prediction=4.875, score=None),),
-    evidence=ssba.Evidence(nearer_than=1.2, lower_bound=1.2, proof="optimal"),
+    evidence=ssba.results.Evidence(nearer_than=1.2, lower_bound=1.2, proof="optimal"),
 )
 WISHED = replace(
-    FOUND, wishes=("max_changes=2",), evidence=ssba.Evidence(nearer_than=1.25, proof="exhausted")
+    FOUND,
+    options=ssba.Options(max_changes=2),
+    evidence=ssba.results.Evidence(nearer_than=1.25, proof="exhausted"),
 )
 EVERY = {
     "found": FOUND,
@@ -85,7 +94,7 @@ EVERY = {
     "out of budget": OUT,
     "numbers": NUMBERS,
     "wished": WISHED,
-    "unreachable": replace(BOUNDED, evidence=ssba.Evidence(proof="unreachable")),
+    "unreachable": replace(BOUNDED, evidence=ssba.results.Evidence(proof="unreachable")),
 }
 
 
@@ -113,7 +122,7 @@ RANGES = Ranges(
         Interval("chol", 228.8, 242.0, 286.0, 240.5, low_is_limit=True, unit="mg/dl"),
         Interval("rate", 117, 124, 108, 120, unit="beats/min"),
     ),
-    samples=1000,
+    n_samples=1000,
     held=0.998,
     target="'well'",
     rows_used=4321,
@@ -143,7 +152,7 @@ WHY_NOT = WhyNot(
     ),
     rows_used=5678,
 )
-LEVERS = Menu(
+LEVERS = LeverTable(
     "found",
     "'well'",
     levers=(
@@ -157,7 +166,7 @@ LEVERS = Menu(
     sets_tried=9,
     rows_used=1111,
 )
-AROUND = Surroundings(
+AROUND = DataContext(
     population={
         "chol": [180.0 + number for number in range(150)],
         "rate": [100, 110, 120, 130, None, 150] * 4,
@@ -168,6 +177,6 @@ AROUND = Surroundings(
     allowed={"chol": (228.8, 286.0), "rate": (108, None), "pain": ("yes", "no")},
     meanings={"chol": "serum cholesterol", "pain": "chest pain on exercise"},
 )
-MANY = ssba.Explanations(
+MANY = ssba.results.Explanations(
     (FOUND, BOUNDED, THERE, INFEASIBLE, replace(FOUND, query={**QUERY, "sex": "female"}))
 )

@@ -174,7 +174,7 @@ def test_no_way_to_solve_trees_raises_or_claims_too_much(name: str) -> None:
     for question, limit in questions(one, goal):
         known = nearest_by_search(one.opened, question)
         assert question.distance(known) >= limit * (1 - 1e-9)
-        if question.region.rows is None:
+        if question.region.linear is None:
             check(nearest_by_cpsat(one.opened, question, known=known), question, limit)
 
 
@@ -236,7 +236,7 @@ def test_time_that_has_run_out_leaves_bounds_that_hold(last: Any) -> None:
         if isinstance(one.opened, Trees):
             near = nearest_by_search(one.opened, late)
             assert question.distance(near) >= limit * (1 - 1e-9)
-            if question.region.rows is None:
+            if question.region.linear is None:
                 solver = nearest_by_cpsat(one.opened, late)
                 assert solver is not None
                 assert solver.lower_bound <= limit * (1 + 1e-9)

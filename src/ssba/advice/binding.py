@@ -11,7 +11,7 @@ from ssba.advice.context import Context
 from ssba.advice.relaxations import Condition, Terms
 from ssba.columns.space import Matrix
 from ssba.models.model import Output
-from ssba.pipeline.asking import goal_reply, told, verdicts
+from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions
 
 Vector = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def best_beyond(
     asked = np.concatenate([z[None, :], *rows])
     if len(asked) > most_rows:
         return [None] * len(conditions), 0
-    answers = verdicts(context.engine, asked, context.x)
+    answers = predictions(context.engine.judging, asked, context.x)
     margins = _margins(context, answers)
     ends = itertools.accumulate((len(own) for own in rows), initial=1)
     return [_best(context, answers, margins, *ends_of) for ends_of in itertools.pairwise(ends)], len(asked)
@@ -56,15 +56,14 @@ def _best(
         return None
     best = begin + int(np.argmax(margins[begin:end]))
     gain = float(margins[best] - margins[0])
-    if gain <= _NOTHING * context.engine.score_size:
+    if gain <= _NOTHING * context.engine.judging.score_size:
         return None
-    return Beyond(gain, told(context.engine, context.goal, answers[best])[1])
+    return Beyond(gain, prediction_and_score(context.engine.judging, context.goal, answers[best])[1])
 
 
 def _margins(context: Context, answers: Sequence[Output]) -> Vector | None:
     """Return by how much rows pass the target, negative where they miss it; None without scores."""
-    case = context.case()
-    margins = [goal_reply(context.engine, case, one).margin for one in answers]
+    margins = [goal_reply(context.state, one).margin for one in answers]
     known = [one for one in margins if one is not None]
     return np.concatenate(known) if len(known) == len(margins) else None
 

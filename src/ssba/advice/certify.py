@@ -1,6 +1,6 @@
-"""Certificates: made of a result, and checked again with the model."""
+"""Certificates, checked again with the model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,41 +8,22 @@ import numpy as np
 from ssba.advice.context import Context
 from ssba.advice.rows import is_answer
 from ssba.columns.space import Matrix
-from ssba.constraints.language.lists import constraint_list
+from ssba.constraints.lists import constraint_list
 from ssba.engine import Engine
-from ssba.errors import ArgumentError, SsbaError
+from ssba.errors import SsbaError
 from ssba.models.targets import describe
-from ssba.pipeline import Request
-from ssba.results.certificate.checks import answers_of, is_same_number, own_checks
-from ssba.results.certificate.document import Certificate, CertificateCheck, Check, sealed
-from ssba.results.certificate.parts import column_parts, target_part
+from ssba.results.certificate import (
+    Certificate,
+    CertificateCheck,
+    Check,
+    answers_of,
+    is_same_number,
+    own_checks,
+)
 from ssba.results.explanation import Explanation, Status
-from ssba.search.robust import Ball, Margin, ScoreMargin
 
 # Scores are shown in nine digits, of which the last depend on thread counts and libraries.
 _SAME_SCORE = 1e-6
-
-
-def certify(context: Context, explanation: Explanation) -> Certificate:
-    """Return a result as a certificate, with all that is needed to check it later.
-
-    Parameters
-    ----------
-    context : Context
-        The query, as it was asked.
-    explanation : Explanation
-        What came out.
-    """
-    engine = context.engine
-    return sealed(
-        {
-            "explanation": explanation.to_dict(),
-            "model": {"name": engine.model.name, "fingerprint": engine.model.fingerprint},
-            "columns": column_parts(engine.space.features, engine.metric),
-            "target": target_part(engine.target),
-            "request": _request_part(context.request),
-        }
-    )
 
 
 def check_certificate(engine: Engine, certificate: Certificate) -> CertificateCheck:
@@ -51,118 +32,74 @@ def check_certificate(engine: Engine, certificate: Certificate) -> CertificateCh
     Parameters
     ----------
     engine : Engine
-        Of an explainer around the model and the data of then.
+        Of an explainer around the model and the data that the certificate was made with.
     certificate : Certificate
         The document to check.
     """
-    if not isinstance(certificate, Certificate):
-        raise ArgumentError(
-            f"certificate is {certificate!r:.80}; give what explanation.certificate() or "
-            "ssba.Certificate.from_json(text) returned"
-        )
-    checks = [*own_checks(certificate), *_same_problem(engine, certificate)]
+    shown = certificate.explanation
+    checks = [*own_checks(certificate), *_same_problem(engine, shown)]
     try:
-        context = _context(engine, certificate)
+        constraints = constraint_list(shown.constraints, engine.space.by_name)
+        context = Context(engine, engine.space.encode_row(shown.query), constraints, shown.options)
     except (SsbaError, KeyError, TypeError, ValueError) as error:
         asked = [Check("query", False, f"it cannot be asked about: {error}")]
     else:
-        asked = [_query_check(context, certificate), *_answer_checks(context, certificate)]
+        asked = [_query_check(context, shown), *_answer_checks(context, shown)]
     return CertificateCheck((*checks, *asked))
 
 
-def _request_part(request: Request) -> dict[str, Any]:
-    """Return, in JSON's form, what was asked of answers beside constraints."""
-    margin: dict[str, float] | None = None
-    if isinstance(request.margin, Ball):
-        margin = {"ball": request.margin.radius}
-    elif isinstance(request.margin, ScoreMargin):
-        margin = {"score": request.margin.amount}
-    return {"max_changes": request.max_changes, "plausible": request.plausible, "margin": margin}
-
-
-def _read_request(raw: Mapping[str, Any]) -> Request:
-    most, plausible = raw["max_changes"], raw["plausible"]
-    if not isinstance(plausible, bool) or not (most is None or isinstance(most, int)):
-        raise ArgumentError(f"the request {raw!r:.120} is not understood")
-    return Request(max_changes=most, plausible=plausible, margin=_read_margin(raw["margin"]))
-
-
-def _read_margin(raw: Any) -> Margin | None:
-    match raw:
-        case None:
-            return None
-        case {"ball": radius}:
-            return Ball(radius)
-        case {"score": amount}:
-            return ScoreMargin(amount)
-    raise ArgumentError(f"the margin {raw!r:.80} is not understood")
-
-
-def _context(engine: Engine, certificate: Certificate) -> Context:
-    told = certificate.explanation
-    constraints = constraint_list(told.constraints, engine.space.by_name)
-    request = _read_request(certificate.document["request"])
-    return Context(engine, engine.space.encode_row(told.query), constraints, request)
-
-
-def _same_problem(engine: Engine, certificate: Certificate) -> list[Check]:
-    """Check that model, columns and distances are those of then."""
-    told, model = certificate.explanation, certificate.document["model"]
-    mark, claimed = engine.model.fingerprint, model.get("fingerprint")
+def _same_problem(engine: Engine, shown: Explanation) -> list[Check]:
+    """Check that model, columns and distances are those that were certified."""
+    mark, claimed = engine.judging.model.fingerprint, shown.model_fingerprint
     return [
         Check(
             "model",
-            mark == claimed == told.model_fingerprint,
-            f"its fingerprint on these data is {mark}, {_and(mark, claimed, told.model_fingerprint)}",
+            mark == claimed,
+            f"its fingerprint on these data is {mark}, "
+            + ("as certified" if mark == claimed else f"not {claimed!r:.40} as certified"),
         ),
-        _columns_check(engine, certificate),
-        _metric_check(engine, certificate),
+        _columns_check(engine, shown),
+        _metric_check(engine, shown),
     ]
 
 
-def _and(mark: str, *claimed: Any) -> str:
-    others = [one for one in claimed if one != mark]
-    return f"not {others[0]!r:.40} as certified" if others else "as certified"
-
-
-def _columns_check(engine: Engine, certificate: Certificate) -> Check:
+def _columns_check(engine: Engine, shown: Explanation) -> Check:
     ours = [(one.name, one.kind, one.levels, one.step) for one in engine.space.features]
-    theirs = [(one.name, one.kind, one.levels, one.step) for one in certificate.columns]
+    theirs = [(one.name, one.kind, one.levels, one.step) for one in shown.columns]
     differing = [mine[0] for mine in ours if mine not in theirs]
     if ours == theirs:
         return Check("columns", True, f"{len(ours)}, of the same kinds")
     return Check("columns", False, f"others than certified: {', '.join(differing) or 'in another order'}")
 
 
-def _metric_check(engine: Engine, certificate: Certificate) -> Check:
-    metric, columns = engine.metric, certificate.columns
-    same = metric.norm == certificate.explanation.metric and len(columns) == len(metric.scale)
+def _metric_check(engine: Engine, shown: Explanation) -> Check:
+    metric, columns = engine.metric, shown.columns
+    same = metric.norm == shown.metric and len(columns) == len(metric.scale)
     if same:
         scales, weights = [one.scale for one in columns], [one.weight for one in columns]
         same = bool(np.allclose(metric.scale, scales, rtol=1e-9) and np.allclose(metric.weight, weights))
     return Check("metric", same, f"{metric.norm}, with {'the same' if same else 'other'} scales and weights")
 
 
-def _query_check(context: Context, certificate: Certificate) -> Check:
-    told = certificate.explanation
-    if told.status is Status.INFEASIBLE:
+def _query_check(context: Context, shown: Explanation) -> Check:
+    if shown.status is Status.INFEASIBLE:
         empty = not context.regions
         return Check("query", empty, f"{'no row meets' if empty else 'some rows meet'} all constraints")
     target = describe(context.goal)
-    if target != told.target:
-        return Check("query", False, f"the target is {target}, not {told.target} as certified")
+    if target != shown.target:
+        return Check("query", False, f"the target is {target}, not {shown.target} as certified")
     asked = context.score(context.x[None, :])
-    there = told.status is Status.ALREADY_THERE
+    there = shown.status is Status.ALREADY_THERE
     if there and not asked.reached[0]:
         return Check("query", False, "it does not reach the target")
-    return _told_check(
-        context, "query", (asked.predictions[0], asked.scores[0]), (told.prediction, told.score)
+    return _said_check(
+        context, "query", (asked.predictions[0], asked.scores[0]), (shown.prediction, shown.score)
     )
 
 
-def _told_check(context: Context, name: str, ours: tuple[Any, Any], claimed: tuple[Any, Any]) -> Check:
+def _said_check(context: Context, name: str, ours: tuple[Any, Any], claimed: tuple[Any, Any]) -> Check:
     """Compare what the model says now with what it is certified to have said."""
-    slack = _SAME_SCORE * max(1.0, context.engine.score_size)
+    slack = _SAME_SCORE * max(1.0, context.engine.judging.score_size)
     same = [is_same_number(one, other, slack) for one, other in zip(ours, claimed, strict=True)]
     prediction, score = (_shown(one) for one in ours)
     seen = f"the model says {prediction}" + ("" if ours[1] is None else f", with a score of {score}")
@@ -171,8 +108,8 @@ def _told_check(context: Context, name: str, ours: tuple[Any, Any], claimed: tup
     return Check(name, False, f"{seen}; certified is {_shown(claimed[0])}, with {_shown(claimed[1])}")
 
 
-def _answer_checks(context: Context, certificate: Certificate) -> Iterator[Check]:
-    for name, answer in answers_of(certificate.explanation).items():
+def _answer_checks(context: Context, shown: Explanation) -> Iterator[Check]:
+    for name, answer in answers_of(shown).items():
         try:
             z = context.encode(answer.values)
         except (SsbaError, TypeError, ValueError) as error:
@@ -180,17 +117,17 @@ def _answer_checks(context: Context, certificate: Certificate) -> Iterator[Check
             continue
         asked = context.score(z[None, :], as_given=True)
         ours, claimed = (asked.predictions[0], asked.scores[0]), (answer.prediction, answer.score)
-        yield _told_check(context, f"{name}, model", ours, claimed)
-        yield _promise_check(context, name, z, answer is not certificate.explanation.bounded)
+        yield _said_check(context, f"{name}, model", ours, claimed)
+        yield _promise_check(context, name, z, answer is not shown.bounded)
 
 
 def _promise_check(context: Context, name: str, z: Matrix, should_reach: bool) -> Check:
     """Check, by the model's own word, that a counterfactual is one, and that a bounded move is none."""
     feasible, reaches = bool(context.is_feasible(z[None, :])[0]), is_answer(context, z)
-    wishes = f" with {', '.join(context.request.wishes)}" if context.request.wishes else ""
+    limits = f" with {', '.join(context.options.limits)}" if context.options.limits else ""
     seen = (
         f"it is {'feasible' if feasible else 'not feasible'} and "
-        f"{'reaches' if reaches else 'does not reach'} {describe(context.goal)}{wishes}"
+        f"{'reaches' if reaches else 'does not reach'} {describe(context.goal)}{limits}"
     )
     return Check(f"{name}, target", feasible and reaches == should_reach, seen)
 

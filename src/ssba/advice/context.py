@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
+from ssba.constraints.lists import constraint_list
 from ssba.constraints.regions.compile import Compiled, compile_query
 from ssba.constraints.regions.region import Region
 from ssba.engine import Engine
+from ssba.errors import ArgumentError
 from ssba.models.targets import Goal, resolve
-from ssba.pipeline import Case, Request, answer_queries, limits_from_now
-from ssba.pipeline.asking import goal_reply, told, verdicts
+from ssba.options import Budget, Options
+from ssba.pipeline.answer import Request, compiled_state, explain_requests
+from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
+from ssba.pipeline.state import Limits, QueryState
 from ssba.pipeline.verify import is_feasible
 from ssba.results.explanation import Explanation
 
@@ -42,14 +46,17 @@ class Context:
     engine: Engine
     x: Matrix
     constraints: tuple[Constraint, ...] = ()
-    request: Request = field(default_factory=Request)
+    options: Options = field(default_factory=Options)
     rows: int = 15_000
+    known_goal: Goal | None = None
 
     @cached_property
     def goal(self) -> Goal:
-        """The target of this query: without one, to leave the class it is in."""
-        labels = self.engine.oracle().verdict(self.x[None, :], np.isnan(self.x)).labels
-        return resolve(self.engine.target, None if labels is None else labels[0])
+        """The goal of this query; the model is asked about the query where it is not known yet."""
+        if self.known_goal is not None:
+            return self.known_goal
+        output = self.engine.judging.oracle().verdict(self.x[None, :], np.isnan(self.x))
+        return resolve(self.engine.target, shown_answer(output))
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
@@ -61,20 +68,14 @@ class Context:
         """The same, and whether no way to meet the constraints was left out."""
         return compile_query(self.engine.space, self.engine.metric, self.x, self.constraints)
 
-    def case(self, goal: Goal | None = None) -> Case:
-        """Return the query as the answering room knows it; the model is asked for a goal only without one."""
-        return Case(
-            x=self.x,
-            constraints=self.constraints,
-            request=self.request,
-            regions=self.regions,
-            knows_all_regions=self.compiled.complete,
-            goal=self.goal if goal is None else goal,
-        )
+    def request(self, goal: Goal | None = None) -> Request:
+        """Return the query as the pipeline takes it, with the goal where that is known."""
+        return Request(self.x, self.constraints, self.options, self.compiled, goal)
 
     @cached_property
-    def _case(self) -> Case:
-        return self.case()
+    def state(self) -> QueryState:
+        """The query as the pipeline's checks take it, without any search."""
+        return compiled_state(self.engine, self.request(self.goal), Limits())
 
     @property
     def query(self) -> dict[str, Any]:
@@ -97,30 +98,43 @@ class Context:
         """Ask the model about rows; those that a user gave may miss cells that the query has."""
         if not len(Z):
             return Scored([], [], np.zeros(0, dtype=bool))
-        answers = verdicts(self.engine, Z, Z if as_given else self.x)
-        both = [told(self.engine, self.goal, one) for one in answers]
-        reached = [bool(goal_reply(self.engine, self._case, one).reached[0]) for one in answers]
+        judging = self.engine.judging
+        answers = predictions(judging, Z, Z if as_given else self.x)
+        both = [prediction_and_score(judging, self.goal, one) for one in answers]
+        reached = [bool(goal_reply(self.state, one).reached[0]) for one in answers]
         return Scored([one for one, _ in both], [one for _, one in both], np.array(reached))
 
     def is_feasible(self, Z: Matrix) -> NDArray[np.bool_]:
         """Tell which finished rows meet every constraint in user units and hold legal values."""
-        return np.array([is_feasible(self.engine, self._case, z) for z in Z], dtype=bool)
+        return np.array([is_feasible(self.state, z) for z in Z], dtype=bool)
 
     def with_constraints(
-        self, constraints: Sequence[Constraint], request: Request | None = None
+        self, constraints: Sequence[Constraint], options: Options | None = None
     ) -> "Context":
-        """Return the same query under other constraints, and where given another request."""
-        return replace(self, constraints=tuple(constraints), request=request or self.request)
+        """Return the same query under other constraints, and where given other options."""
+        return replace(self, constraints=tuple(constraints), options=options or self.options)
 
     def explain(self) -> Explanation:
         """Search for this query's counterfactuals."""
-        return explain_all([self])[0]
+        return explain_requests(self.engine, [self.request()], Budget(self.rows))[0]
 
 
-def explain_all(contexts: Sequence[Context], boundary: Any = None) -> list[Explanation]:
-    """Search for the counterfactuals of several contexts of one engine, in shared model calls."""
-    if not contexts:
-        return []
-    cases = [Case(one.x, one.constraints, one.request) for one in contexts]
-    limits = limits_from_now(contexts[0].rows, None)
-    return answer_queries(contexts[0].engine, cases, limits, boundary, lambda: None)
+def context_of(engine: Engine, explanation: Explanation) -> Context:
+    """Return the query of an explanation, maybe read from a file; refuse one of another model."""
+    if explanation.model_fingerprint != engine.judging.model.fingerprint:
+        raise ArgumentError(
+            f"this explanation is of another model or of other background data (fingerprint "
+            f"{explanation.model_fingerprint!r}, here {engine.judging.model.fingerprint!r}); explain its "
+            "query anew: explainer.explain(explanation.query)"
+        )
+    metric, columns = engine.metric, explanation.columns
+    scales, weights = [one.scale for one in columns], [one.weight for one in columns]
+    same = metric.norm == explanation.metric and engine.space.names == tuple(one.name for one in columns)
+    if not (same and np.allclose(metric.scale, scales) and np.allclose(metric.weight, weights)):
+        raise ArgumentError(
+            "this explanation measured distances differently; build the explainer with the distance, scale "
+            "and weights that it was made with"
+        )
+    constraints = constraint_list(explanation.constraints, engine.space.by_name)
+    x = engine.space.encode_row(explanation.query)
+    return Context(engine, x, constraints, explanation.options, explanation.budget.rows, explanation.goal)

@@ -1,4 +1,4 @@
-"""The menu of levers: which single columns, pairs and triples can flip a decision, and which cannot.
+"""The table of levers: which single columns, pairs and triples can flip a decision, and which cannot.
 
 A set of columns is searched with all others fixed, so that a lever's answer is like any other: nearest,
 checked, and with its evidence. Single columns come first. They tell which pairs are promising, pairs which
@@ -17,7 +17,7 @@ from ssba.advice.probing import Find, Prober, find_of
 from ssba.arguments import whole
 from ssba.constraints.constraint import fixed
 from ssba.results.explanation import Status
-from ssba.results.levers import Lever, LeverStatus, Menu
+from ssba.results.levers import Lever, LeverStatus, LeverTable
 
 # Sets of one size that are searched at most, and that are thought of: of the most promising columns.
 _MOST_SETS, _MOST_THOUGHT_OF = 300, 5000
@@ -29,37 +29,37 @@ _NEARER = 0.9
 Columns = tuple[str, ...]
 
 
-def menu_of_levers(context: Context, most_columns: int = 3, most_rows: int = 60_000) -> Menu:
+def lever_table(context: Context, max_columns: int = 3, most_rows: int = 60_000) -> LeverTable:
     """Find out which columns, alone or together, can flip the decision.
 
     Parameters
     ----------
     context : Context
-        The query, with its constraints and wishes.
-    most_columns : int
+        The query, with its constraints and limits.
+    max_columns : int
         How many columns may change together at most.
     most_rows : int
         How many model rows to spend at most.
     """
     most_rows = whole("most_rows", most_rows, at_least=1)
-    most = whole("most_columns", most_columns, at_least=1, at_most=3)
-    request = context.request
-    if request.max_changes is not None:
-        most = min(most, request.max_changes)
-    context = replace(context, request=replace(request, k=1, sparsity="none", max_changes=None))
-    told = replace(context, rows=min(context.rows, most_rows)).explain()
-    prober = Prober(context.goal, most_rows, told.rows_used)
-    menu = Menu(told.status.value, told.target, most_columns=most, rows_used=told.rows_used)
+    most = whole("max_columns", max_columns, at_least=1, at_most=3)
+    options = context.options
+    if options.max_changes is not None:
+        most = min(most, options.max_changes)
+    context = replace(context, options=replace(options, k=1, sparsity="none", max_changes=None))
+    outcome = replace(context, rows=min(context.rows, most_rows)).explain()
+    prober = Prober(context.goal, most_rows, outcome.rows_used)
+    table = LeverTable(outcome.status.value, outcome.target, max_columns=most, rows_used=outcome.rows_used)
     movable = _movable(context)
-    if told.status in (Status.ALREADY_THERE, Status.INFEASIBLE) or not movable:
-        return menu
-    if told.evidence.proof in ("unreachable", "exhausted") and told.best is None:
-        return replace(menu, unable=(_lever(movable, find_of(told)),), sets_tried=1)
+    if outcome.status in (Status.ALREADY_THERE, Status.INFEASIBLE) or not movable:
+        return table
+    if outcome.evidence.proof in ("unreachable", "exhausted") and outcome.best is None:
+        return replace(table, unable=(_lever(movable, find_of(outcome)),), sets_tried=1)
     found = _search_sets(context, movable, min(most, len(movable)), prober)
     every = sum(math.comb(len(movable), size) for size in range(1, most + 1))
     levers = [_lever(columns, one) for columns, one in found.items()]
     return replace(
-        menu,
+        table,
         levers=_worth_telling([one for one in levers if one.status == "found"]),
         unable=_unable(levers),
         sets_tried=len(found),
@@ -85,8 +85,8 @@ def _search_sets(context: Context, movable: Columns, most: int, prober: Prober) 
         rows = _ROWS_A_SET + _ROWS_A_COLUMN * size
         # How far single columns get tells which of them to put together.
         search = prober.search_or_move if size == 1 else prober.search
-        told = search([_only(context, movable, one) for one in chosen], rows, reserve)
-        found |= {columns: one for columns, one in zip(chosen, told, strict=True) if one is not None}
+        outcome = search([_only(context, movable, one) for one in chosen], rows, reserve)
+        found |= {columns: one for columns, one in zip(chosen, outcome, strict=True) if one is not None}
     return found
 
 
@@ -122,9 +122,9 @@ def _parts(columns: Columns) -> list[Columns]:
     return [part for size in range(1, len(columns)) for part in itertools.combinations(columns, size)]
 
 
-def _lever(columns: Columns, told: Find) -> Lever:
-    best = told.best
-    proof = told.proof if told.is_feasible else "infeasible"
+def _lever(columns: Columns, outcome: Find) -> Lever:
+    best = outcome.best
+    proof = outcome.proof if outcome.is_feasible else "infeasible"
     if best is not None:
         # What the nearest answer leaves as it is does not belong to the lever.
         return Lever(
@@ -135,11 +135,11 @@ def _lever(columns: Columns, told: Find) -> Lever:
             values=best.values,
             prediction=best.prediction,
             score=best.score,
-            rows_asked=told.rows_used,
+            rows_asked=outcome.rows_used,
             proof=proof,
         )
     status: LeverStatus = "not_found" if proof is None else "unreachable"
-    return Lever(columns, status, rows_asked=told.rows_used, proof=proof)
+    return Lever(columns, status, rows_asked=outcome.rows_used, proof=proof)
 
 
 def _worth_telling(levers: Sequence[Lever]) -> tuple[Lever, ...]:

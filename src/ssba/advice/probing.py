@@ -5,18 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ssba.advice.context import Context
-from ssba.engine import Engine
-from ssba.models.model import Output
 from ssba.models.targets import Goal
-from ssba.pipeline import Case, limits_from_now
-from ssba.pipeline.asking import goal_reply, run_searches, verdicts
-from ssba.pipeline.begin import begin, give_pools
-from ssba.pipeline.bounded import last_resort
+from ssba.pipeline.answer import is_there, move_requests, search_requests
+from ssba.pipeline.asking import predictions
 from ssba.pipeline.evidence import evidence_of
-from ssba.pipeline.robust import ball_holds
-from ssba.pipeline.searching import search_case
-from ssba.pipeline.solve_exactly import look_inside, solve_inside
-from ssba.pipeline.verify import verify
+from ssba.pipeline.state import Limits, QueryState
 from ssba.results.explanation import Counterfactual, Explanation, Status
 
 # What one search may spend: most that find something end long before.
@@ -90,16 +83,16 @@ class Prober:
         self, contexts: Sequence[Context], rows: int = _SEARCH_ROWS, reserve: int = 0
     ) -> list[Find | None]:
         """Search for all contexts; where nothing is found, return the bounded move."""
-        told = self.search(contexts, rows, reserve)
-        missed = [i for i, one in enumerate(told) if one is not None and one.is_feasible and not one.best]
+        outcome = self.search(contexts, rows, reserve)
+        missed = [i for i, one in enumerate(outcome) if one is not None and one.is_feasible and not one.best]
         for i, move in zip(missed, self.moves([contexts[i] for i in missed]), strict=True):
-            told[i] = _joined(told[i], move)
-        return told
+            outcome[i] = _joined(outcome[i], move)
+        return outcome
 
     def is_there(self, context: Context) -> bool:
         """Tell whether the query reaches the target as it is."""
-        mine = verdicts(context.engine, context.x[None, :], context.x)[0]
-        return _is_there(context.engine, context.case(self.goal), mine)
+        mine = predictions(context.engine.judging, context.x[None, :], context.x)[0]
+        return is_there(context.state, mine)
 
     def _run(
         self,
@@ -108,17 +101,17 @@ class Prober:
         reserve: int,
         finds: Callable[[list[Context]], list[Find]],
     ) -> list[Find | None]:
-        told: list[Find | None] = []
-        while len(told) < len(contexts):
+        outcome: list[Find | None] = []
+        while len(outcome) < len(contexts):
             fitting = min(_AT_ONCE, (self.rows_left - reserve) // rows)
             if fitting < 1:
                 self.ran_out = True
-                return told + [None] * (len(contexts) - len(told))
-            waiting = contexts[len(told) :][:fitting]
+                return outcome + [None] * (len(contexts) - len(outcome))
+            waiting = contexts[len(outcome) :][:fitting]
             some = finds([replace(one, rows=min(one.rows, rows)) for one in waiting])
             self.rows_used += sum(one.rows_used for one in some)
-            told += some
-        return told
+            outcome += some
+        return outcome
 
 
 def find_of(explanation: Explanation) -> Find:
@@ -140,46 +133,19 @@ def _joined(search: Find | None, move: Find | None) -> Find | None:
 
 
 def _searched(contexts: Sequence[Context], goal: Goal) -> list[Find]:
-    """Take contexts of one engine through the same search and last check as `explain` does."""
-    engine, limits = contexts[0].engine, limits_from_now(contexts[0].rows, None)
-    cases, feasible = _begun(contexts, goal)
-    wanting = solve_inside(engine, feasible, limits)
-    give_pools(engine, wanting, None)
-    run_searches(engine, wanting, [search_case(engine, case, limits) for case in wanting])
-    look_inside(engine, wanting, limits)
-    verify(engine, [case for case in feasible if case.has_hits], limits)
-    return [_find(one, case) for one, case in zip(contexts, cases, strict=True)]
+    """Take contexts of one query through the same search and last check as `explain` does."""
+    engine, limits = contexts[0].engine, Limits(contexts[0].rows)
+    return [_find(one) for one in search_requests(engine, [one.request(goal) for one in contexts], limits)]
 
 
 def _moved(contexts: Sequence[Context], goal: Goal) -> list[Find]:
     """Return the feasible rows nearest to boundary points, whether they reach or not."""
-    engine = contexts[0].engine
-    cases, feasible = _begun(contexts, goal)
-    give_pools(engine, feasible, None)
-    last_resort(engine, feasible, limits_from_now(0, None), None, takes_any=True)
-    return [_find(one, case) for one, case in zip(contexts, cases, strict=True)]
+    return [_find(one) for one in move_requests(contexts[0].engine, [one.request(goal) for one in contexts])]
 
 
-def _begun(contexts: Sequence[Context], goal: Goal) -> tuple[list[Case], list[Case]]:
-    """Return the contexts of one query as cases, and those of them that there is something to search for."""
-    engine = contexts[0].engine
-    cases = [one.case(goal) for one in contexts]
-    mine = verdicts(engine, contexts[0].x[None, :], contexts[0].x)[0]
-    # A query that is at the target as it stands has no counterfactual.
-    feasible = [case for case in cases if case.regions and not _is_there(engine, case, mine)]
-    for case in feasible:
-        begin(engine, case)
-    return cases, feasible
-
-
-def _find(context: Context, case: Case) -> Find:
-    if not case.regions:
+def _find(state: QueryState) -> Find:
+    if not state.query.regions:
         return Find(None, is_feasible=False)
-    evidence = evidence_of(context.engine, case)
-    best = case.answers[0] if case.answers else None
-    return Find(best, case.bounded, proof=evidence.proof, rows_used=case.rows_used)
-
-
-def _is_there(engine: Engine, case: Case, mine: Output) -> bool:
-    there = bool(goal_reply(engine, case, mine).reached[0])
-    return there and (case.request.radius is None or ball_holds(engine, case, case.x))
+    found = state.found
+    best = found.answers[0] if found.answers else None
+    return Find(best, found.bounded, proof=evidence_of(state).proof, rows_used=state.rows_used)

@@ -13,8 +13,7 @@ from ssba.constraints.language.tree import Comparison, Constraint, MayFill, New,
 from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.relaxing.ladder import tidy
 from ssba.constraints.relaxing.looser import Ladder, ladders, left_out, needed
-from ssba.pipeline import Request
-from ssba.search.robust import Ball
+from ssba.options import Ball, Options
 
 # A bracket is halved so often at most; it is narrow long before.
 _MOST_ROUNDS = 40
@@ -26,28 +25,28 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Terms:
-    """All that a query has to obey: constraints, some of them left out, and the wishes of its request."""
+    """All that a query has to obey: constraints, some of them left out, and the options."""
 
     constraints: tuple[Constraint | None, ...]
-    request: Request
+    options: Options
 
     def having(self, place: int | str, thing: Any) -> "Terms":
-        """Return the terms with another constraint at a place, or another value for a wish; None: without."""
+        """Return the terms with another constraint at a place, or another option; None: without."""
         if isinstance(place, int):
             constraints = (*self.constraints[:place], thing, *self.constraints[place + 1 :])
             return replace(self, constraints=constraints)
-        wish: dict[str, Any] = {place: bool(thing) if place == "plausible" else thing}
-        return replace(self, request=replace(self.request, **wish))
+        field: dict[str, Any] = {place: bool(thing) if place == "plausible" else thing}
+        return replace(self, options=replace(self.options, **field))
 
     def of(self, context: Context) -> Context:
         """Return the context under these terms."""
         kept = [one for one in self.constraints if one is not None]
-        return context.with_constraints(kept, self.request)
+        return context.with_constraints(kept, self.options)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing that may be relaxed: a constraint, a wish, or the data's range of a column.
+    """One thing that may be relaxed: a constraint, a limit, or the data's range of a column.
 
     `place` is the number of the constraint in the terms, or the name of the request's field. `ladders`
     returns the ways to loosen it, given a row that one would like to have. `columns` are those it names.
@@ -85,7 +84,7 @@ def conditions_of(context: Context, move: Row | None) -> tuple[Terms, list[Condi
     ]
     ranges = _ranges_of(context, move)
     constraints = (*context.constraints, *[None for _ in ranges])
-    return Terms(constraints, context.request), [*found, *ranges, *_wishes_of(context)]
+    return Terms(constraints, context.options), [*found, *ranges, *_wishes_of(context)]
 
 
 def _ladders_of(context: Context, constraint: Constraint) -> Callable[[Row | None], list[Ladder]]:
@@ -117,7 +116,7 @@ def _ranges_of(context: Context, move: Row | None) -> list[Condition]:
 
 
 def _wishes_of(context: Context) -> list[Condition]:
-    request, found = context.request, []
+    request, found = context.options, []
     if request.max_changes is not None:
         more = _more_changes(request.max_changes, len(context.x))
         found.append(Condition(f"max_changes={request.max_changes}", "max_changes", lambda wanted: more))
@@ -164,14 +163,14 @@ def _less_margin(margin: Any) -> Ladder:
 class Attempt:
     """Some conditions on their ladders: amounts that were not enough, and amounts that were.
 
-    `told` is what was found at the higher amounts. `is_smallest` tells that a little less was tried, too.
+    `outcome` is what was found at the higher amounts. `is_smallest` tells that a little less was tried, too.
     """
 
     conditions: tuple[Condition, ...]
     ladders: tuple[Ladder, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    told: Find | None = None
+    outcome: Find | None = None
     is_smallest: bool = True
 
     @property
@@ -182,12 +181,12 @@ class Attempt:
     @property
     def flips(self) -> bool:
         """Whether a counterfactual was found at the higher amounts."""
-        return self.told is not None and self.told.best is not None
+        return self.outcome is not None and self.outcome.best is not None
 
     @property
     def distance(self) -> float:
         """The distance of that counterfactual."""
-        best = None if self.told is None else self.told.best
+        best = None if self.outcome is None else self.outcome.best
         return math.inf if best is None else best.distance
 
     @property
@@ -210,7 +209,7 @@ class Verdict:
     """Whether some terms are enough, and what was found under them."""
 
     is_enough: bool
-    told: Find | None = None
+    outcome: Find | None = None
 
 
 Asks = Callable[[list[Terms]], list[Verdict | None]]
@@ -236,7 +235,7 @@ def narrowed(attempts: Sequence[Attempt], terms: Terms, asks: Asks) -> list[Atte
 
 def _halved(attempt: Attempt, verdict: Verdict) -> Attempt:
     if verdict.is_enough:
-        return replace(attempt, high=attempt.middle, told=verdict.told)
+        return replace(attempt, high=attempt.middle, outcome=verdict.outcome)
     return replace(attempt, low=attempt.middle)
 
 
@@ -271,11 +270,11 @@ def attempt_together(context: Context, conditions: tuple[Condition, ...], wanted
     return Attempt(owners, ladders, (0.0,) * len(owners), high)
 
 
-def without(conditions: tuple[Condition, ...], told: Find, is_smallest: bool) -> Attempt:
+def without(conditions: tuple[Condition, ...], outcome: Find, is_smallest: bool) -> Attempt:
     """Return the attempt that leaves conditions out, where that is known to be enough."""
     ladders = tuple(left_out(f'leave out "{one.text}"') for one in conditions)
     ones = (1.0,) * len(conditions)
-    return Attempt(conditions, ladders, (0.0,) * len(conditions), ones, told, is_smallest)
+    return Attempt(conditions, ladders, (0.0,) * len(conditions), ones, outcome, is_smallest)
 
 
 def _smallest(context: Context, condition: Condition, wanted: Row) -> tuple[Ladder, float] | None:
@@ -296,4 +295,4 @@ def _needed(context: Context, condition: Condition, ladder: Ladder, wanted: Row)
         return None
     query = context.query
     changed = sum(wanted[name] != query[name] for name in query)
-    return max(0.0, float(changed - (context.request.max_changes or 0)))
+    return max(0.0, float(changed - (context.options.max_changes or 0)))

@@ -1,7 +1,7 @@
 """What a report about one query shows: all that can be asked about it, and the data around it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,26 +9,41 @@ from ssba.advice.context import Context
 from ssba.constraints.regions.region import Region
 from ssba.engine import Engine
 from ssba.results.explanation import Explanation
-from ssba.views.charts.tracks import Surroundings
+from ssba.results.levers import LeverTable
+from ssba.results.plan import Plan
+from ssba.results.ranges import Ranges
+from ssba.results.why_not import WhyNot
+from ssba.views.charts.tracks import DataContext
 from ssba.views.report.page import ReportParts
 
 
-def parts_of(context: Context, explanation: Explanation, meanings: Mapping[str, str]) -> ReportParts:
+class Asker(Protocol):
+    """Whoever can ask the model: an `Explainer`."""
+
+    def plan(self, explanation: Explanation) -> Plan: ...
+    def ranges(self, explanation: Explanation) -> Ranges: ...
+    def why_not(self, explanation: Explanation) -> WhyNot: ...
+    def levers(self, explanation: Explanation) -> LeverTable: ...
+
+
+def report_parts(
+    asker: Asker, context: Context, explanation: Explanation, meanings: Mapping[str, str]
+) -> ReportParts:
     """Ask for a plan and ranges where an answer was found, for what to relax where none was."""
     found, moved = bool(explanation.counterfactuals), explanation.bounded is not None
     wanting = explanation.status.value in ("bounded", "infeasible")
     return ReportParts(
-        plan=explanation.plan() if found or moved else None,
-        ranges=explanation.ranges() if found else None,
-        why_not=explanation.why_not() if wanting else None,
-        levers=explanation.levers() if found else None,
-        surroundings=Surroundings(population(context.engine), allowed(context), meanings),
+        plan=asker.plan(explanation) if found or moved else None,
+        ranges=asker.ranges(explanation) if found else None,
+        why_not=asker.why_not(explanation) if wanting else None,
+        levers=asker.levers(explanation) if found else None,
+        data=DataContext(population(context.engine), allowed(context), meanings),
     )
 
 
 def population(engine: Engine) -> Any:
     """Return the background rows as a frame, or as columns of an array."""
-    rows = engine.space.decode(engine.background)
+    rows = engine.space.decode(engine.background.rows)
     if isinstance(rows, np.ndarray):
         return {name: rows[:, i] for i, name in enumerate(engine.space.names)}
     return rows

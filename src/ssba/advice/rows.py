@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.advice.context import Context
+from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint, columns, holds
 from ssba.models.targets import Goal, Reply, ValueBetween
-from ssba.pipeline.asking import judged, verdicts
+from ssba.pipeline.asking import judged, predictions
 from ssba.pipeline.verify import passes
 
 Mask = NDArray[np.bool_]
@@ -19,21 +20,21 @@ Mask = NDArray[np.bool_]
 
 def is_answer(context: Context, z: Matrix) -> bool:
     """Tell whether a written row, perhaps one that a user gave, would be returned as a counterfactual."""
-    return passes(context.engine, context.case(), z, verdicts(context.engine, z[None, :], z)[0])
+    return passes(context.state, z, predictions(context.engine.judging, z[None, :], z)[0])
 
 
 def reaches(context: Context, Z: Matrix) -> Reply:
     """Tell which rows reach the target with all that the request adds, but for a ball around them."""
-    engine, case = context.engine, context.case()
+    judging, state = context.engine.judging, context.state
     if not len(Z):
         return Reply(np.zeros(0, dtype=bool), None)
-    if not engine.batch_matters:
-        return judged(engine, case, Z, engine.oracle().verdict(Z, np.isnan(context.x)))
-    told = [judged(engine, case, Z[i : i + 1], one) for i, one in enumerate(verdicts(engine, Z, context.x))]
-    margins = [one.margin for one in told if one.margin is not None]
+    if not judging.batch_matters:
+        return judged(state, Z, judging.oracle().verdict(Z, np.isnan(context.x)))
+    outcome = [judged(state, Z[i : i + 1], one) for i, one in enumerate(predictions(judging, Z, context.x))]
+    margins = [one.margin for one in outcome if one.margin is not None]
     return Reply(
-        np.concatenate([one.reached for one in told]),
-        np.concatenate(margins) if len(margins) == len(told) else None,
+        np.concatenate([one.reached for one in outcome]),
+        np.concatenate(margins) if len(margins) == len(outcome) else None,
     )
 
 
@@ -52,10 +53,9 @@ def feasible_rows(context: Context, Z: Matrix) -> Mask:
     each combination of cells that it names.
     """
     feasible = inside_regions(context, Z)
-    most = context.request.max_changes
+    most = context.options.max_changes
     if most is not None:
-        changed = (Z != context.x) & ~(np.isnan(Z) & np.isnan(context.x))
-        feasible &= changed.sum(axis=1) <= most
+        feasible &= changed_cells(Z, context.x).sum(axis=1) <= most
     for one in context.constraints:
         _rule_out(context, one, Z, feasible)
     return feasible
@@ -88,7 +88,7 @@ def progress(goal: Goal, scores: Sequence[float | None]) -> Matrix:
 
 def changed_columns(x: Matrix, z: Matrix) -> list[int]:
     """Return the positions of the cells in which two rows differ."""
-    return [int(i) for i in np.flatnonzero((z != x) & ~(np.isnan(z) & np.isnan(x)))]
+    return [int(i) for i in np.flatnonzero(changed_cells(z, x))]
 
 
 def changes_between(context: Context, before: Matrix, after: Matrix) -> dict[str, tuple[Any, Any]]:

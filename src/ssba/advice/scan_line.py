@@ -18,8 +18,8 @@ from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
 from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween, describe, resolve
-from ssba.pipeline.asking import told, verdicts
-from ssba.results.line_scan import Turn, Way
+from ssba.pipeline.asking import prediction_and_score, predictions, shown_answer
+from ssba.results.line_scan import Crossing, LineScan
 
 _MOST_POINTS = 100_000
 # Halvings of a piece; it is narrower than 1e-9 of the way then, however few pieces there are.
@@ -30,7 +30,7 @@ _MOST_DECISIONS = 8
 
 @dataclass(frozen=True)
 class _Seen:
-    """What the model says at one share of the way; `decision` is what a turn is a change of."""
+    """What the model says at one share of the line; `decision` is what a turn is a change of."""
 
     share: float
     row: Matrix
@@ -43,8 +43,8 @@ class _Seen:
 Asker = Callable[[list[float]], list[_Seen]]
 
 
-def walk(engine: Engine, x: Matrix, y: Matrix, points: int = 101) -> Way:
-    """Return what the model says on the straight way between two encoded rows, and where it turns.
+def scan_line(engine: Engine, x: Matrix, y: Matrix, n_points: int = 101) -> LineScan:
+    """Return what the model says on the straight way between two encoded rows, and where it crossings.
 
     Parameters
     ----------
@@ -52,32 +52,31 @@ def walk(engine: Engine, x: Matrix, y: Matrix, points: int = 101) -> Way:
         The model, its columns and its target; without a target, to leave the class of `x`.
     x, y : array
         The rows at both ends, encoded.
-    points : int
-        How many rows on the way to ask about, both ends among them. Two turns that lie between
+    n_points : int
+        How many rows on the way to ask about, both ends among them. Two crossings that lie between
         neighbours may be missed.
     """
-    count = whole("points", points, at_least=2)
+    count = whole("n_points", n_points, at_least=2)
     if count > _MOST_POINTS:
-        raise ArgumentError(f"points is {count:,}; give {_MOST_POINTS:,} or fewer")
-    labels = engine.oracle().verdict(x[None, :], np.isnan(x)).labels
-    goal = resolve(engine.target, None if labels is None else labels[0])
+        raise ArgumentError(f"n_points is {count:,}; give {_MOST_POINTS:,} or fewer")
+    goal = resolve(engine.target, shown_answer(engine.judging.oracle().verdict(x[None, :], np.isnan(x))))
     ask = _asker(engine, goal, x, y)
     seen = ask([float(share) for share in np.linspace(0.0, 1.0, count)])
-    turns = _turns(engine, ask, seen)
-    return Way(
+    crossings = _crossings(engine, ask, seen)
+    return LineScan(
         start=engine.space.row_values(x),
         end=engine.space.row_values(y),
         shares=tuple(one.share for one in seen),
         predictions=tuple(one.prediction for one in seen),
         scores=tuple(one.score for one in seen),
         reached=tuple(one.reached for one in seen),
-        turns=tuple(turns),
+        crossings=tuple(crossings),
         target=describe(goal),
     )
 
 
 def _asker(engine: Engine, goal: Goal, x: Matrix, y: Matrix) -> Asker:
-    """Return the function from shares of the way to what the model says there."""
+    """Return the function from shares of the line to what the model says there."""
     path = Path(engine.metric.discrete, engine.space.grid.snap, plain=False)
     between = path.between(x[None, :], y[None, :])
     either = np.where(np.isnan(y), y, x)
@@ -89,15 +88,17 @@ def _asker(engine: Engine, goal: Goal, x: Matrix, y: Matrix) -> Asker:
         rows[[share == 1 for share in shares]] = y
         return [
             _seen(engine, goal, share, row, output)
-            for share, row, output in zip(shares, rows, verdicts(engine, rows, either), strict=True)
+            for share, row, output in zip(
+                shares, rows, predictions(engine.judging, rows, either), strict=True
+            )
         ]
 
     return ask
 
 
 def _seen(engine: Engine, goal: Goal, share: float, row: Matrix, output: Any) -> _Seen:
-    prediction, score = told(engine, goal, output)
-    reached = bool(engine.judge(goal, output).reached[0])
+    prediction, score = prediction_and_score(engine.judging, goal, output)
+    reached = bool(engine.judging.reply(goal, output).reached[0])
     match goal:
         case Reach() | Leave():
             decision = prediction
@@ -106,20 +107,20 @@ def _seen(engine: Engine, goal: Goal, share: float, row: Matrix, output: Any) ->
     return _Seen(share, row, prediction, score, reached, decision)
 
 
-def _turns(engine: Engine, ask: Asker, seen: list[_Seen]) -> list[Turn]:
+def _crossings(engine: Engine, ask: Asker, seen: list[_Seen]) -> list[Crossing]:
     pieces = [(one, other) for one, other in itertools.pairwise(seen) if one.decision != other.decision]
-    turns: list[Turn] = []
+    crossings: list[Crossing] = []
     for _ in range(_MOST_DECISIONS):
         if not pieces:
             break
         found = _bisected(ask, pieces)
-        turns += [_turn(engine, before, after) for before, after in found]
+        crossings += [_crossing(engine, before, after) for before, after in found]
         pieces = [
             (after, end)
             for (_, after), (_, end) in zip(found, pieces, strict=True)
             if after.decision != end.decision
         ]
-    return sorted(turns, key=lambda turn: turn.share)
+    return sorted(crossings, key=lambda one: one.share)
 
 
 def _bisected(ask: Asker, pieces: list[tuple[_Seen, _Seen]]) -> list[tuple[_Seen, _Seen]]:
@@ -133,8 +134,8 @@ def _bisected(ask: Asker, pieces: list[tuple[_Seen, _Seen]]) -> list[tuple[_Seen
     return pieces
 
 
-def _turn(engine: Engine, before: _Seen, after: _Seen) -> Turn:
-    return Turn(
+def _crossing(engine: Engine, before: _Seen, after: _Seen) -> Crossing:
+    return Crossing(
         share=after.share,
         before=before.prediction,
         after=after.prediction,

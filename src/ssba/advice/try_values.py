@@ -1,4 +1,4 @@
-"""Trials: the query with some cells edited, asked about, and what is missing from there to an answer."""
+"""Trials: the model's word on the query with some cells edited, and what is missing to an answer."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,10 +21,10 @@ from ssba.results.trial import Trial
 
 
 def try_values(context: Context, values: Mapping[str, Any]) -> Trial:
-    """Return what the model says about the query with some cells edited, and what it still lacks.
+    """Return what the model says about the query with some cells edited, and what is still missing.
 
-    What lacks leads to the nearest answer that keeps all edited cells. Where none was found, to the
-    nearest answer of the query, which may move the edited cells on or back.
+    That is the way to the nearest answer that keeps all edited cells; where none was found, to the nearest
+    answer of the query, which may move the edited cells on or back.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def try_values(context: Context, values: Mapping[str, Any]) -> Trial:
     """
     edits = _known(context, values)
     z = context.written(context.encode({**context.query, **edits})[None, :])[0]
-    told = context.score(np.stack([context.x, z]), as_given=True)
+    outcome = context.score(np.stack([context.x, z]), as_given=True)
     held = _holding_all(context, z, edits)
     enough = bool(held.regions) and is_answer(held, z)
     missing = _NOTHING if enough else _missing(context, held, z)
@@ -43,15 +43,15 @@ def try_values(context: Context, values: Mapping[str, Any]) -> Trial:
     return Trial(
         tried=changes_between(context, context.x, z),
         values=context.decode(z),
-        prediction=told.predictions[1],
-        score=told.scores[1],
-        score_before=told.scores[0],
-        reached=bool(told.reached[1]),
+        prediction=outcome.predictions[1],
+        score=outcome.scores[1],
+        score_before=outcome.scores[0],
+        reached=bool(outcome.reached[1]),
         broken=_broken_texts(context, z),
         outside=tuple(_outside(context, held, j, z) for j in _stray_columns(context, z)),
         enough=enough,
         answer=missing.answer,
-        lacks=missing.changes,
+        missing=missing.changes,
         distance_left=missing.distance,
         keeps=not set(edits) & set(missing.changes),
         target=describe(context.goal),
@@ -74,7 +74,7 @@ def _broken(context: Context, z: Matrix) -> list[Constraint]:
 
 def _broken_texts(context: Context, z: Matrix) -> tuple[str, ...]:
     """Return what an edited row breaks: constraints, and the number of columns that may change."""
-    most = context.request.max_changes
+    most = context.options.max_changes
     too_many = most is not None and len(changed_columns(context.x, z)) > most
     return (*(one.text for one in _broken(context, z)), *([f"max_changes={most}"] if too_many else ()))
 
@@ -138,7 +138,7 @@ _NOTHING = _Missing(None, {}, None)
 def _missing(context: Context, held: Context, z: Matrix) -> _Missing:
     """Search for the nearest answer that keeps the edits, else for the nearest one of the query."""
     for asked in (held, context):
-        best = asked.with_constraints(asked.constraints, replace(asked.request, k=1)).explain().best
+        best = asked.with_constraints(asked.constraints, replace(asked.options, k=1)).explain().best
         if best is not None:
             row = context.encode(best.values)
             distance = float(context.engine.metric.distance(row[None, :], z)[0])

@@ -1,4 +1,4 @@
-"""Why there is no answer, and the smallest relaxations of constraints and wishes that let one through.
+"""Why there is no answer, and the smallest relaxations of constraints and limits that let one through.
 
 Everything said to flip was explained anew under the relaxed constraints, and found. A relaxation is the
 smallest in that 5% less of it (or one step less) was tried, too, and was not enough: exact for linear models,
@@ -37,27 +37,27 @@ Conditions = tuple[Condition, ...]
 
 
 def why_not(context: Context, explanation: Explanation | None = None, most_rows: int = 100_000) -> WhyNot:
-    """Find out which constraints and wishes stand in the way, and the least that has to be relaxed.
+    """Find out which constraints and limits stand in the way, and the least that has to be relaxed.
 
     Parameters
     ----------
     context : Context
-        The query, with its constraints and wishes.
+        The query, with its constraints and limits.
     explanation : Explanation, optional
         How it ended, where that is known already.
     most_rows : int
         How many model rows to spend at most.
     """
     most_rows = whole("most_rows", most_rows, at_least=1)
-    context = replace(context, request=replace(context.request, k=1, sparsity="none", prove=False))
-    told = explanation or context.explain()
-    rows_used = told.rows_used if explanation is None else 0
-    if told.status in (Status.FOUND, Status.ALREADY_THERE):
-        return WhyNot(told.status.value, told.target, rows_used=rows_used)
+    context = replace(context, options=replace(context.options, k=1, sparsity="none", prove=False))
+    outcome = explanation or context.explain()
+    rows_used = outcome.rows_used if explanation is None else 0
+    if outcome.status in (Status.FOUND, Status.ALREADY_THERE):
+        return WhyNot(outcome.status.value, outcome.target, rows_used=rows_used)
     prober = Prober(context.goal, most_rows, rows_used)
-    move = told.bounded
+    move = outcome.bounded
     terms, conditions = conditions_of(context, None if move is None else move.values)
-    return _answer(_Inquiry(context, told, prober, terms, conditions))
+    return _answer(_Inquiry(context, outcome, prober, terms, conditions))
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class _Inquiry:
     """A query without an answer, how it ended, and what may be relaxed about it."""
 
     context: Context
-    told: Explanation
+    outcome: Explanation
     prober: Prober
     terms: Terms
     conditions: list[Condition]
 
     @property
     def is_infeasible(self) -> bool:
-        return self.told.status is Status.INFEASIBLE
+        return self.outcome.status is Status.INFEASIBLE
 
     def left_out(self, sets: Sequence[Conditions]) -> list[Find | None]:
         """Explain the query without each set of conditions; on pairs half of what is left may be spent."""
@@ -88,8 +88,8 @@ class _Inquiry:
 
     def flips(self, terms: Sequence[Terms]) -> list[Verdict | None]:
         """Tell under which terms a counterfactual is found; None where the budget is spent."""
-        told = self.prober.search([one.of(self.context) for one in terms])
-        return [None if one is None else Verdict(one.best is not None, one) for one in told]
+        outcome = self.prober.search([one.of(self.context) for one in terms])
+        return [None if one is None else Verdict(one.best is not None, one) for one in outcome]
 
     def feasible(self, terms: Sequence[Terms]) -> list[Verdict | None]:
         """Tell which terms some row meets; no model is asked."""
@@ -97,9 +97,9 @@ class _Inquiry:
 
 
 def _answer(inquiry: _Inquiry) -> WhyNot:
-    told = inquiry.told
+    outcome = inquiry.outcome
     singles: list[Conditions] = [
-        (one,) for one in inquiry.conditions if not inquiry.is_infeasible or one.text in told.clash
+        (one,) for one in inquiry.conditions if not inquiry.is_infeasible or one.text in outcome.clash
     ]
     alone = inquiry.left_out(singles)
     found = _relaxed(inquiry, singles, alone)
@@ -111,9 +111,9 @@ def _answer(inquiry: _Inquiry) -> WhyNot:
     tried = sum(one is not None for one in together)
     relaxations = tuple(_relaxation(one) for one in _in_order(_smallest_each(found)))
     return WhyNot(
-        status=told.status.value,
-        target=told.target,
-        clash=told.clash,
+        status=outcome.status.value,
+        target=outcome.target,
+        clash=outcome.clash,
         bindings=_bindings(inquiry, _by_text(singles, alone), relaxations),
         relaxations=relaxations,
         is_there=inquiry.prober.is_there(inquiry.context),
@@ -126,31 +126,33 @@ def _answer(inquiry: _Inquiry) -> WhyNot:
 
 def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[Find | None]) -> list[Attempt]:
     """Return the smallest relaxation of each set without which the query has an answer, or feasible rows."""
-    known = [(one, told) for one, told in zip(sets, left_out, strict=True) if told is not None]
-    flipping = [(one, told) for one, told in known if told.best is not None]
+    known = [(one, outcome) for one, outcome in zip(sets, left_out, strict=True) if outcome is not None]
+    flipping = [(one, outcome) for one, outcome in known if outcome.best is not None]
     found = _narrowed_to_flips(
-        inquiry, [attempt for one, told in flipping for attempt in _attempts(inquiry, one, told)]
+        inquiry, [attempt for one, outcome in flipping for attempt in _attempts(inquiry, one, outcome)]
     )
     # Where no ladder leads to an answer, or the search missed it there, leaving out is what is known to do.
     done = [set(one.conditions) for one in found]
-    left = [(one, told) for one, told in flipping if not any(relaxed <= set(one) for relaxed in done)]
+    left = [(one, outcome) for one, outcome in flipping if not any(relaxed <= set(one) for relaxed in done)]
     all_tried = not inquiry.prober.ran_out
-    found += [without(one, told, all_tried) for one, told in left if not any(each.is_range for each in one)]
+    found += [
+        without(one, outcome, all_tried) for one, outcome in left if not any(each.is_range for each in one)
+    ]
     if inquiry.is_infeasible:
-        met = [(one, told) for one, told in known if told.is_feasible]
+        met = [(one, outcome) for one, outcome in known if outcome.is_feasible]
         found += _narrowed_to_feasible(
-            inquiry, [attempt for one, told in met for attempt in _attempts(inquiry, one, told)]
+            inquiry, [attempt for one, outcome in met for attempt in _attempts(inquiry, one, outcome)]
         )
     return _smallest_each(found)
 
 
 def _by_text(singles: Sequence[Conditions], alone: Sequence[Find | None]) -> dict[str, Find]:
-    return {one.text: told for (one,), told in zip(singles, alone, strict=True) if told is not None}
+    return {one.text: outcome for (one,), outcome in zip(singles, alone, strict=True) if outcome is not None}
 
 
-def _attempts(inquiry: _Inquiry, conditions: Conditions, told: Find) -> list[Attempt]:
+def _attempts(inquiry: _Inquiry, conditions: Conditions, outcome: Find) -> list[Attempt]:
     """Return attempts that are just enough for what was found without the conditions."""
-    move = told.move
+    move = outcome.move
     wanted = None if move is None else move.values
     if len(conditions) == 1:
         return attempts_alone(inquiry.context, conditions[0], wanted)
@@ -172,7 +174,7 @@ def _verified(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> tuple[list[Atte
     """Return the attempts at whose higher amounts no counterfactual is found, and those where one is."""
     verdicts = inquiry.flips([one.at(one.high, inquiry.terms) for one in attempts])
     asked = [(one, verdict) for one, verdict in zip(attempts, verdicts, strict=True) if verdict is not None]
-    holding = [replace(one, told=verdict.told) for one, verdict in asked if verdict.is_enough]
+    holding = [replace(one, outcome=verdict.outcome) for one, verdict in asked if verdict.is_enough]
     return [one for one, verdict in asked if not verdict.is_enough], holding
 
 
@@ -180,10 +182,12 @@ def _narrowed_to_feasible(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> lis
     """Return the least that makes contradicting constraints possible to meet, and how the query then ends."""
     enough = [one for one in attempts if is_feasible(inquiry.context, one.at(one.high, inquiry.terms))]
     least = narrowed(enough, inquiry.terms, inquiry.feasible)
-    told = inquiry.prober.search_or_move(
+    outcome = inquiry.prober.search_or_move(
         [one.at(one.high, inquiry.terms).of(inquiry.context) for one in least]
     )
-    return [replace(one, told=found) for one, found in zip(least, told, strict=True) if found is not None]
+    return [
+        replace(one, outcome=found) for one, found in zip(least, outcome, strict=True) if found is not None
+    ]
 
 
 def _relaxed_beyond_the_data(inquiry: _Inquiry, singles: Sequence[Conditions]) -> list[Attempt]:
@@ -220,7 +224,11 @@ def _promising_pairs(
     if inquiry.is_infeasible and found:
         return []
     enough = {condition.place for one in found for condition in one.conditions}
-    left = {one.place: told.to_go for (one,), told in zip(singles, alone, strict=True) if told is not None}
+    left = {
+        one.place: outcome.to_go
+        for (one,), outcome in zip(singles, alone, strict=True)
+        if outcome is not None
+    }
     open_ones = [one for one in inquiry.conditions if one.place not in enough]
     pairs = [
         pair
@@ -232,8 +240,8 @@ def _promising_pairs(
 
 def _nearest(pairs: Sequence[tuple[Conditions, Find | None]]) -> list[tuple[Conditions, Find]]:
     """Return the pairs without which the query has an answer, or feasible rows, the nearest ones."""
-    known = [(pair, told) for pair, told in pairs if told is not None and told.is_feasible]
-    useful = [(pair, told) for pair, told in known if told.best is not None] or known
+    known = [(pair, outcome) for pair, outcome in pairs if outcome is not None and outcome.is_feasible]
+    useful = [(pair, outcome) for pair, outcome in known if outcome.best is not None] or known
 
     def distance(one: tuple[Conditions, Find]) -> float:
         best = one[1].best
@@ -247,7 +255,7 @@ def _bindings(
 ) -> tuple[Binding, ...]:
     """Return what is enough to relax alone, then what is with another, then what helps a little.
 
-    The latter is told by scores: of rows like the bounded move that break one condition and nothing else.
+    The latter is seen in scores: of rows like the bounded move that break one condition and nothing else.
     """
     flipping = [one for one in relaxations if one.flips]
     alone_enough = [(one.constraints[0], one.score) for one in flipping if one.is_single]
@@ -263,7 +271,7 @@ def _bindings(
 
 def _beyond(inquiry: _Inquiry) -> dict[str, Beyond]:
     """Return the conditions beyond which the score is better than the bounded move's, the best first."""
-    move = inquiry.told.bounded
+    move = inquiry.outcome.bounded
     if move is None:
         return {}
     z, left = inquiry.context.encode(move.values), inquiry.prober.rows_left
@@ -276,8 +284,8 @@ def _beyond(inquiry: _Inquiry) -> dict[str, Beyond]:
 
 
 def _relaxation(attempt: Attempt) -> Relaxation:
-    told = attempt.told
-    move = None if told is None else told.move
+    outcome = attempt.outcome
+    move = None if outcome is None else outcome.move
     steps = list(zip(attempt.conditions, attempt.ladders, attempt.high, strict=True))
     return Relaxation(
         constraints=tuple(condition.text for condition, _, _ in steps),

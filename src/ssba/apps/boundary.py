@@ -14,6 +14,7 @@ from ssba.apps.exits import BROKEN, INTERRUPTED
 from ssba.apps.loading import by_ending, require
 from ssba.apps.sources import Opened, Sources, open_sources, with_sources
 from ssba.errors import ArgumentError, SsbaError
+from ssba.index import BoundarySet, Verified
 
 Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
 Tolerance = Annotated[
@@ -69,7 +70,7 @@ def grow(
     index: Index,
     points: Annotated[int | None, typer.Option(metavar="N", min=1, help="Boundary points in all.")] = None,
     more: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Boundary points beyond those of now.")
+        int | None, typer.Option(metavar="N", min=1, help="Boundary points to add to those there are.")
     ] = None,
     tolerance: Tolerance = 1e-3,
     all_crossings: AllCrossings = False,
@@ -211,14 +212,14 @@ def _points_at(index: Path) -> int | None:
     return None
 
 
-def _drop_broken(explainer: ssba.Explainer, index: Path) -> ssba.Verified:
+def _drop_broken(explainer: ssba.Explainer, index: Path) -> Verified:
     """Drop the points that do not hold, those of another model among them."""
     before = int(ssba.boundary_info(index)["points"])
     boundary = explainer.open_boundary(index, adopt=True)
     if len(boundary) == before:
         # It was this model's already, so that opening it asked nothing.
         boundary = boundary.keep_valid()
-    return ssba.Verified(before, before, len(boundary))
+    return Verified(before, before, len(boundary))
 
 
 def _and_dropped(broken: int) -> str:
@@ -227,14 +228,14 @@ def _and_dropped(broken: int) -> str:
     return " and was dropped" if broken == 1 else " and were dropped"
 
 
-Writer = Callable[[ssba.BoundarySet, Path], Any]
+Writer = Callable[[BoundarySet, Path], Any]
 
 
-def _write_parquet(boundary: ssba.BoundarySet, file: Path) -> None:
+def _write_parquet(boundary: BoundarySet, file: Path) -> None:
     boundary.to_parquet(file)
 
 
-def _write_arrow(boundary: ssba.BoundarySet, file: Path) -> None:
+def _write_arrow(boundary: BoundarySet, file: Path) -> None:
     import pyarrow as pa
 
     table = boundary.to_arrow()
@@ -242,11 +243,11 @@ def _write_arrow(boundary: ssba.BoundarySet, file: Path) -> None:
         writer.write_table(table)
 
 
-def _write_csv(boundary: ssba.BoundarySet, file: Path) -> None:
+def _write_csv(boundary: BoundarySet, file: Path) -> None:
     boundary.to_frame().to_csv(file, index=False)
 
 
-def _write_zipped_csv(boundary: ssba.BoundarySet, file: Path) -> None:
+def _write_zipped_csv(boundary: BoundarySet, file: Path) -> None:
     boundary.to_frame().to_csv(file, index=False, compression="gzip")
 
 

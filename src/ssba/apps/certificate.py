@@ -11,7 +11,7 @@ from ssba.apps.exits import REFUSED
 from ssba.apps.loading import MODEL_SUFFIXES, TABLE_SUFFIXES, Trust, load_model, read_table
 from ssba.columns.features import unknown_columns
 from ssba.errors import ArgumentError, SchemaError
-from ssba.results.certificate.document import Certificate
+from ssba.results.certificate import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 def check_certificate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The certificate, a JSON file.")],
     data: Annotated[
-        Path, typer.Option(metavar="FILE", help=f"The background rows of then: {', '.join(TABLE_SUFFIXES)}.")
+        Path,
+        typer.Option(
+            metavar="FILE", help=f"The background rows it was made with: {', '.join(TABLE_SUFFIXES)}."
+        ),
     ],
     model: Annotated[
-        Path, typer.Option(metavar="FILE", help=f"The model of then: {', '.join(MODEL_SUFFIXES)}.")
+        Path, typer.Option(metavar="FILE", help=f"The model it was made with: {', '.join(MODEL_SUFFIXES)}.")
     ],
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Load a pickle, although that runs any code in it.")
@@ -42,7 +45,7 @@ def check_certificate(
     certificate = _read(file)
     rows = _certified_columns(read_table(data), certificate, data)
     trained = load_model(model, Trust(trust_pickle, tuple(trust_type or ())))
-    checked = certificate.check(ssba.Explainer(trained, rows, **certificate.settings))
+    checked = ssba.Explainer(trained, rows, **certificate.settings).check_certificate(certificate)
     typer.echo(json.dumps(checked.to_dict(), indent=2) if as_json else repr(checked))
     if not checked.passed:
         typer.echo(f"ssba: {file}: {checked.sentence}", err=True)
@@ -55,7 +58,7 @@ def _read(file: Path) -> Certificate:
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ArgumentError(f"{file} is no text in UTF-8, so it is no certificate") from None
+        raise ArgumentError(f"{file} is not UTF-8 text, so it is not a certificate") from None
     try:
         return Certificate.from_json(text)
     except ArgumentError as error:
@@ -63,7 +66,7 @@ def _read(file: Path) -> Certificate:
 
 
 def _certified_columns(table: "pd.DataFrame", certificate: Certificate, file: Path) -> "pd.DataFrame":
-    names = [one.name for one in certificate.columns]
+    names = [one.name for one in certificate.explanation.columns]
     known = [str(one) for one in table.columns]
     if missing := [name for name in names if name not in known]:
         raise SchemaError(unknown_columns(missing, known, f"--data {file}"))

@@ -64,7 +64,7 @@ def commands() -> "typer.Typer":
         version: Annotated[
             bool,
             typer.Option(
-                "--version", callback=tell_version, is_eager=True, help="Show the version and leave."
+                "--version", callback=tell_version, is_eager=True, help="Show the version and exit."
             ),
         ] = False,
     ) -> None:

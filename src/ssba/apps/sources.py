@@ -27,7 +27,7 @@ FEATURE_FORMS = (
 
 @dataclass(frozen=True)
 class Sources:
-    """Which model, which rows, and what is wished for: the options, as they were given."""
+    """Which model, which rows, and what is asked for: the options, as they were given."""
 
     data: Annotated[Path, typer.Option(metavar="FILE", help=f"Background rows: {', '.join(TABLE_SUFFIXES)}.")]
     model: Annotated[
@@ -145,7 +145,7 @@ def target_readings(text: str | None) -> list[Any]:
     >>> target_readings("no disease"), target_readings("1")
     (['no disease'], [1, '1'])
     >>> target_readings("probability:no disease>=0.7")
-    [Probability(label='no disease', at_least=0.7)]
+    [Probability(label='no disease', at_least=0.7, at_most=1.0)]
     >>> target_readings("value:..120")
     [ValueBetween(low=-inf, high=120.0)]
     >>> target_readings("label:value:3")

@@ -23,17 +23,14 @@ Asking = Generator[Array, Reply, Answer]
 class Bracket:
     """Both ends of each segment after bisection, as shares of the way.
 
-    Where `converged` is true, ``reached(inside)`` and ``not reached(outside)`` were both seen, and the
-    two are less than the tolerance apart, as a share of the segment, or neighbours on the grid.
-    Where it is false the segment was none: its start reached the target, or its end did not.
+    ``reached(inside)`` and ``not reached(outside)`` were both seen, and the two are less than the tolerance
+    apart, as a share of the segment, or neighbours on the grid.
     """
 
     at: Callable[[Array], Array]
     end: Array
     low: Array
     high: Array
-    converged: Array
-    rows: int
 
     @property
     def inside(self) -> Array:
@@ -103,24 +100,19 @@ def steps_for(tolerance: float) -> int:
     return steps
 
 
-def bisect(
-    start: Array, end: Array, path: Path, tolerance: float = 1e-3, known: Array | None = None
-) -> Asking[Bracket]:
+def bisect(start: Array, end: Array, path: Path, tolerance: float = 1e-3) -> Asking[Bracket]:
     """Bisect every segment from a row that does not reach the target to one that does.
 
-    The caller has seen that, or says by `known` for which segments; the others are marked as not
-    converged. All segments halve together, so that after `steps_for(tolerance)` replies every bracket
-    is narrower than `tolerance` of its segment: the number of model rows is fixed before the first.
+    The caller has seen that. All segments halve together, so that after `steps_for(tolerance)` replies every
+    bracket is narrower than `tolerance` of its segment: the number of model rows is fixed before the first.
     """
     xp = namespace(start, end)
     at = path.between(start, end)
     low = xp.zeros_like(start[:, 0])
-    width, asked = 1.0, 0
+    width = 1.0
     for _ in range(steps_for(tolerance)):
         width /= 2
         reply = yield at(low + width)
-        asked += low.shape[0]
         # Shares are sums of halves, so that this is exact; it is quicker than choosing row by row.
         low = low + width * xp.astype(~reply.reached, low.dtype)
-    converged = xp.ones(low.shape, dtype=xp.bool) if known is None else known
-    return Bracket(at, end, low, low + width, converged, asked)
+    return Bracket(at, end, low, low + width)

@@ -42,13 +42,26 @@ class Metric:
         missing = xp.isnan(gap)
         if self._all_numbers and not xp.any(missing):
             return gap * self.weight
-        differs = (Z != x) & ~(xp.isnan(Z) & xp.isnan(x))
-        gap = xp.where(self.discrete | missing, xp.astype(differs, gap.dtype), gap)
+        gap = xp.where(self.discrete | missing, xp.astype(changed_cells(Z, x), gap.dtype), gap)
         return gap * self.weight
 
     @cached_property
     def _all_numbers(self) -> bool:
         return not bool(namespace(self.discrete).any(self.discrete))
+
+    @property
+    def adds_squares(self) -> bool:
+        """Whether it is the squares of contributions that add up, to the square of the distance."""
+        return self.norm == "l2"
+
+    def cost(self, length: Array) -> Array:
+        """Return what contributions, or distances, are in the units that add up."""
+        return length * length if self.adds_squares else length
+
+    def length(self, cost: Array) -> Array:
+        """Return the distance of a cost; one below zero is rounding."""
+        cost = np.maximum(cost, 0.0)
+        return np.sqrt(cost) if self.adds_squares else cost
 
     def distance(self, Z: Array, x: Array) -> Array:
         """Return the distance of each row of `Z` from `x`."""
@@ -63,6 +76,12 @@ class Metric:
             total = xp.sqrt(xp.sum(parts * parts, axis=-1))
         fine = (total > _SMALLEST) & (total < _LARGEST)
         return total if bool(xp.all(fine)) else xp.where(fine, total, _length(parts))
+
+
+def changed_cells(Z: Array, x: Array) -> Array:
+    """Tell which cells of rows differ from those of a row; a missing cell that stays missing does not."""
+    xp = namespace(Z)
+    return (Z != x) & ~(xp.isnan(Z) & xp.isnan(x))
 
 
 def _length(parts: Array) -> Array:
@@ -81,7 +100,7 @@ def metric(
     scale: ScaleName | Mapping[str, float] = "std",
     weights: Mapping[str, float] | None = None,
 ) -> Metric:
-    """Build the metric of the user's wishes from the encoded background rows `Z`."""
+    """Build the metric that the user asked for from the encoded background rows `Z`."""
     if not isinstance(norm, str) or norm not in get_args(Norm):
         raise ArgumentError(f"distance={norm!r} is not known; choose one of 'l2', 'l1', 'gower'")
     weight = _per_column(features, weights, "weights")
@@ -105,7 +124,7 @@ def _per_column(
 
 
 def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
-    """Return the spread of each column; where the wished one is zero, the next coarser one that is not."""
+    """Return the spread of each column; where the desired one is zero, the next coarser one that is not."""
     if not isinstance(scale, str) or scale not in get_args(ScaleName):
         raise ArgumentError(
             f"scale={scale!r} is not known; choose 'std', 'mad', 'range', 'none' or a mapping"
@@ -123,6 +142,7 @@ def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
         "range": extent,
         "mad": np.nanmedian(np.abs(present - np.nanmedian(present, axis=0)), axis=0),
     }
-    wished = spread[scale]
+    desired = spread[scale]
     coarser = np.where(spread["std"] > 0, spread["std"], 1.0)
-    return np.where(wished > 0, wished, coarser)
+    # The deviation of equal numbers may be rounding dust.
+    return np.where(extent > 0, np.where(desired > 0, desired, coarser), 1.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from ssba.arguments import listed, mapping, number
+from ssba.arguments import is_number, listed, listing, mapping, number
 from ssba.errors import ArgumentError, SchemaError
 
 _HUGE = 1e300
@@ -193,11 +193,11 @@ class Feature:
         close = difflib.get_close_matches(str(value), [str(level) for level in self.levels], n=1)
         hint = f"did you mean {close[0]!r}?" if close else "declare more with ssba.categorical([...])"
         return (
-            f"column {self.name!r}: unknown level {value!r}; known levels are {_listing(self.levels)}; {hint}"
+            f"column {self.name!r}: unknown level {value!r}; known levels are {listing(self.levels)}; {hint}"
         )
 
     def _number(self, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        if not is_number(value):
             raise SchemaError(
                 f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}. "
                 "Convert the cell, or declare the column with ssba.categorical()"
@@ -258,7 +258,7 @@ def unknown_columns(wanted: Iterable[str], known: Sequence[str], where: str) -> 
     for name in wanted:
         close = difflib.get_close_matches(str(name), known, n=1)
         parts.append(f"{name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
-    return f"{where}: unknown column {', '.join(parts)}; columns are {_listing(known)}"
+    return f"{where}: unknown column {', '.join(parts)}; columns are {listing(known)}"
 
 
 def declared(features: Mapping[str, Declaration] | None, names: Sequence[str]) -> dict[str, Declaration]:
@@ -273,9 +273,3 @@ def declared(features: Mapping[str, Declaration] | None, names: Sequence[str]) -
                 "ssba.ordinal([...]), ssba.categorical() or ssba.boolean()"
             )
     return given
-
-
-def _listing(values: Iterable[Any], most: int = 12) -> str:
-    values = list(values)
-    shown = ", ".join(repr(value) for value in values[:most])
-    return shown + (f" and {len(values) - most} more" if len(values) > most else "")

@@ -58,6 +58,12 @@ def column_names(data: Any) -> list[str]:
     return names
 
 
+def index_of(rows: Any) -> tuple[Any, ...] | None:
+    """Return the labels of a pandas frame's rows; None where rows have none."""
+    index = getattr(native_of(rows), "index", None) if is_frame(rows) else None
+    return None if index is None else tuple(index.tolist())
+
+
 def native_column(native: Any, position: int) -> Any:
     """Return one column of a native frame by position, whatever its name's type is."""
     if hasattr(native, "iloc"):

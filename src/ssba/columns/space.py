@@ -8,12 +8,14 @@ to even write half a category, and make "one change counts 1" exact.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arguments import listed
 from ssba.columns import frames
 from ssba.columns.features import (
     Declaration,
@@ -27,9 +29,11 @@ from ssba.columns.frame_writers import Writer, array_writer, frame_writer
 from ssba.columns.frames import RawColumn
 from ssba.columns.grid import Grid, grid
 from ssba.columns.inference import infer_feature
-from ssba.errors import SchemaError
+from ssba.columns.layout import Layout, layout_of
+from ssba.errors import ArgumentError, SchemaError
 
 Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -39,18 +43,54 @@ class Space:
     features: tuple[Feature, ...]
     nullable: tuple[bool, ...]
     grid: Grid
+    layout: Layout
     decode: Writer
     """Write encoded rows in the user's own form: same library, columns, order and dtypes."""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The column names, in the model's order."""
         return tuple(feature.name for feature in self.features)
 
-    @property
+    @cached_property
     def by_name(self) -> dict[str, Feature]:
         """The features under their names."""
         return {feature.name: feature for feature in self.features}
+
+    @cached_property
+    def discrete(self) -> Mask:
+        """Which columns have no order, so that a change counts 1 whatever it is."""
+        return np.array([feature.is_discrete for feature in self.features], dtype=bool)
+
+    @cached_property
+    def constant(self) -> Mask:
+        """Which columns hold a single value in the background data."""
+        return np.array([feature.is_constant for feature in self.features], dtype=bool)
+
+    @cached_property
+    def data_range(self) -> tuple[Matrix, Matrix]:
+        """The lowest and highest code of each column in the data; all levels of those with levels."""
+        low = np.array([0.0 if one.levels else one.data_low for one in self.features])
+        high = np.array([len(one.levels) - 1.0 if one.levels else one.data_high for one in self.features])
+        return low, high
+
+    @cached_property
+    def declared_range(self) -> tuple[Matrix, Matrix]:
+        """What the user declared, within what each column's dtype can hold."""
+        features = self.features
+        low = np.array([0.0 if one.levels else max(one.low, one.storable[0]) for one in features])
+        high = np.array(
+            [len(one.levels) - 1.0 if one.levels else min(one.high, one.storable[1]) for one in features]
+        )
+        return low, high
+
+    @cached_property
+    def has_code(self) -> Mask:
+        """Which codes each column has, [columns, codes]."""
+        width = max([1, *(len(feature.levels) for feature in self.features)])
+        return np.array(
+            [[code < len(one.levels) for code in range(width)] for one in self.features], dtype=bool
+        )
 
     def index(self, name: str) -> int:
         """Return the position of a column."""
@@ -66,6 +106,8 @@ class Space:
 
     def encode(self, rows: Any) -> Matrix:
         """Encode a frame or 2-D array of rows; SchemaError names what does not fit."""
+        if isinstance(rows, list | tuple) and rows and all(isinstance(row, Mapping) for row in rows):
+            return np.stack([self.encode_row(row) for row in rows])
         columns = frames.read_columns(rows)
         if not frames.is_frame(rows) and len(columns) != len(self.features):
             raise SchemaError(
@@ -118,11 +160,11 @@ class Space:
         return list(cells)
 
     def _check_columns(self, given: Sequence[str], who: str) -> None:
-        told = [f"column {name!r} is missing" for name in self.names if name not in given]
+        problems = [f"column {name!r} is missing" for name in self.names if name not in given]
         if extra := [name for name in given if name not in self.names]:
-            told.append(unknown_columns(extra, self.names, "beside them it has"))
-        if told:
-            raise SchemaError(f"{who} must have the columns of the background data: {'; '.join(told)}")
+            problems.append(unknown_columns(extra, self.names, "beside them it has"))
+        if problems:
+            raise SchemaError(f"{who} must have the columns of the background data: {'; '.join(problems)}")
 
 
 def encode_column(feature: Feature, column: RawColumn, nullable: bool) -> Matrix:
@@ -168,9 +210,26 @@ def _code(feature: Feature, cell: Any, nullable: bool) -> float:
     return feature.code(cell)
 
 
-def build_space(data: Any, features: Mapping[str, Declaration] | None = None) -> tuple[Space, Matrix]:
-    """Return the space of the background data, and its rows encoded in it."""
-    columns = frames.read_columns(data)
+def _named(columns: list[RawColumn], names: Any, is_frame: bool) -> list[RawColumn]:
+    """Give the columns of an array the names that the user has for them."""
+    if names is None:
+        return columns
+    if is_frame:
+        raise ArgumentError("columns=... names the columns of a NumPy array, but data is a frame with names")
+    given = [str(name) for name in listed("columns", names, "give a list of names, one a column")]
+    if len(given) != len(columns) or len(set(given)) < len(given):
+        raise ArgumentError(
+            f"columns has {len(set(given))} different names, but data has {len(columns)} columns; give "
+            "each a name of its own"
+        )
+    return [replace(column, name=name) for column, name in zip(columns, given, strict=True)]
+
+
+def build_space(
+    data: Any, features: Mapping[str, Declaration] | None = None, names: Sequence[str] | None = None
+) -> tuple[Space, Matrix]:
+    """Return the space of the background data, and its rows encoded in it; `names` are an array's columns."""
+    columns = _named(frames.read_columns(data), names, frames.is_frame(data))
     if not columns or not len(columns[0].cells):
         raise SchemaError("data is empty: give background rows, at least two that the model tells apart")
     given = declared(features, [column.name for column in columns])
@@ -179,6 +238,7 @@ def build_space(data: Any, features: Mapping[str, Declaration] | None = None) ->
     writer = (
         frame_writer(frames.native_of(data), found) if frames.is_frame(data) else array_writer(data, found)
     )
-    space = Space(found, nullable, grid(found, [column.single for column in columns]), writer)
+    layout = layout_of(data, [column.name for column in columns])
+    space = Space(found, nullable, grid(found, [column.single for column in columns]), layout, writer)
     encoded = [encode_column(*triple) for triple in zip(found, columns, nullable, strict=True)]
     return space, np.stack(encoded, axis=1)

@@ -7,12 +7,13 @@ objects. `check` compares one with the features, `holds` tests a finished row, a
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Set
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, cast, final, overload
 
 import numpy as np
 
-from ssba.columns.features import Feature
+from ssba.columns.features import Feature, unknown_columns
 from ssba.constraints.language.atoms import (
     Atom,
     Bound,
@@ -50,6 +51,7 @@ __all__ = [
     "Conjunction",
     "Constraint",
     "Fill",
+    "FixedColumns",
     "Keep",
     "Levels",
     "Linear",
@@ -64,24 +66,63 @@ __all__ = [
     "increase",
     "may_fill",
     "one_of",
+    "only",
     "relation",
     "transition",
     "within",
 ]
 
 
-def fixed(column: str) -> Constraint:
-    """The column keeps the query's value; a missing cell stays missing.
+@final
+@dataclass(frozen=True)
+class FixedColumns:
+    """Several columns keep the query's values: those named, or with `others` all but those.
+
+    It becomes one constraint a column, so that each can be named, and relaxed, by itself.
+    """
+
+    columns: tuple[str, ...]
+    others: bool = False
+
+    def constraints(self, features: Mapping[str, Feature]) -> tuple[Constraint, ...]:
+        """Return the constraints, for a problem with these columns."""
+        if strangers := [name for name in self.columns if name not in features]:
+            who = "only(...)" if self.others else "fixed(...)"
+            raise ConstraintError(unknown_columns(strangers, list(features), who))
+        named = [name for name in features if name not in self.columns] if self.others else self.columns
+        return tuple(_compared_with_query(name, "==") for name in named)
+
+
+@overload
+def fixed(column: Hashable, /) -> Constraint: ...
+@overload
+def fixed(*columns: Hashable | Iterable[Hashable]) -> Constraint | FixedColumns: ...
+def fixed(*columns: Hashable | Iterable[Hashable]) -> Constraint | FixedColumns:
+    """Columns keep the query's values; a missing cell stays missing.
 
     Examples
     --------
     >>> print(fixed("sex"))
     sex == x.sex
+    >>> fixed("sex", "age") == fixed(["sex", "age"])
+    True
     """
-    return _compared_with_query(column, "==")
+    named = _columns("fixed", columns)
+    return _compared_with_query(named[0], "==") if len(named) == 1 else FixedColumns(named)
 
 
-def increase(column: str) -> Constraint:
+def only(*columns: Hashable | Iterable[Hashable]) -> FixedColumns:
+    """Only these columns may change; all others keep the query's values.
+
+    Examples
+    --------
+    >>> only("chol", "trestbps").columns
+    ('chol', 'trestbps')
+    """
+    return FixedColumns(_columns("only", columns), others=True)
+
+
+def increase(column: Hashable) -> Constraint:
     """The column stays or goes up; for ordinal columns, in rank.
 
     Examples
@@ -92,7 +133,7 @@ def increase(column: str) -> Constraint:
     return _compared_with_query(column, ">=")
 
 
-def decrease(column: str) -> Constraint:
+def decrease(column: Hashable) -> Constraint:
     """The column stays or goes down; for ordinal columns, in rank.
 
     Examples
@@ -103,15 +144,22 @@ def decrease(column: str) -> Constraint:
     return _compared_with_query(column, "<=")
 
 
-def between(column: str, low: Any, high: Any) -> Constraint:
-    """The column lies between two values, both allowed; levels for ordinal columns.
+def between(column: Hashable, low: Any = None, high: Any = None) -> Constraint:
+    """The column lies between two values, both allowed; levels for ordinal columns. None is no limit.
 
     Examples
     --------
     >>> print(between("chol", 120, 240))
     120 <= chol <= 240
+    >>> print(between("chol", None, 240))
+    chol <= 240
     """
     who = f"between({column!r}, {low!r}, {high!r})"
+    if low is None and high is None:
+        raise ConstraintError(f"{who}: give at least one end, as in between({column!r}, None, 240)")
+    if low is None or high is None:
+        end, operator = (_value(high, who), "<=") if low is None else (_value(low, who), ">=")
+        return Constraint((Comparison((New(_column(column)), end), (cast(Operator, operator),)),))
     ends = _value(low, who), _value(high, who)
     if isinstance(ends[0], Number) and isinstance(ends[1], Number) and ends[0].value > ends[1].value:
         raise ConstraintError(
@@ -120,7 +168,7 @@ def between(column: str, low: Any, high: Any) -> Constraint:
     return Constraint((Comparison((ends[0], New(_column(column)), ends[1]), ("<=", "<=")),))
 
 
-def within(column: str, *, percent: float | None = None, amount: float | None = None) -> Constraint:
+def within(column: Hashable, *, percent: float | None = None, amount: float | None = None) -> Constraint:
     """The column moves by at most a percentage of the query's value, or by an amount.
 
     The percentage is of the size of the value, whatever its sign; a value of zero with
@@ -142,7 +190,7 @@ def within(column: str, *, percent: float | None = None, amount: float | None = 
     return Constraint((Within(_column(column), size, percent is not None),))
 
 
-def one_of(column: str, values: Iterable[Any]) -> Constraint:
+def one_of(column: Hashable, values: Iterable[Any]) -> Constraint:
     """The column takes one of some values.
 
     Examples
@@ -156,7 +204,7 @@ def one_of(column: str, values: Iterable[Any]) -> Constraint:
     raise ConstraintError(f"{who}: no value is allowed; give at least one, or use fixed({column!r})")
 
 
-def transition(column: str, moves: Mapping[Any, Iterable[Any]]) -> Constraint:
+def transition(column: Hashable, moves: Mapping[Any, Iterable[Any]]) -> Constraint:
     """The column may go from a level to certain others, or stay.
 
     Parameters
@@ -195,7 +243,7 @@ def relation(text: str) -> Constraint:
     return read
 
 
-def may_fill(column: str) -> Constraint:
+def may_fill(column: Hashable) -> Constraint:
     """A cell of the column that is missing in the query may be filled.
 
     Without it such a cell stays missing.
@@ -218,7 +266,7 @@ def holds(
 
     Examples
     --------
-    >>> from ssba.columns.features import Feature
+    >>> from ssba.columns.features import Feature, unknown_columns
     >>> age = {"age": Feature("age", "integer")}
     >>> holds(increase("age"), {"age": 50}, {"age": 49}, age)
     False
@@ -231,14 +279,25 @@ def holds(
     )
 
 
-def _compared_with_query(column: str, operator: Operator) -> Constraint:
-    return Constraint((Comparison((New(_column(column)), Old(column)), (operator,)),))
+def _compared_with_query(column: Hashable, operator: Operator) -> Constraint:
+    name = _column(column)
+    return Constraint((Comparison((New(name), Old(name)), (operator,)),))
 
 
-def _column(name: str) -> str:
-    if not isinstance(name, str):
-        raise ConstraintError(f"a column is named by a text, not by {name!r}")
-    return name
+def _column(name: Any) -> str:
+    """Return a column's name as text: that of a frame may be a number or a tuple."""
+    if name is None or isinstance(name, list | set | Mapping):
+        raise ConstraintError(f"a column is named by a text, not by {name!r:.80}")
+    return str(name)
+
+
+def _columns(who: str, given: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the names of columns, given one by one or as a list."""
+    members = given[0] if len(given) == 1 and isinstance(given[0], list | set | frozenset) else given
+    names = tuple(dict.fromkeys(_column(name) for name in members))
+    if not names:
+        raise ConstraintError(f"{who}(): name at least one column")
+    return names
 
 
 def _value(value: Any, who: str) -> Value:

@@ -34,9 +34,9 @@ def ends_around(engine: Engine, around: Around) -> tuple[Sides, int]:
     """Draw rows around the query until some lie on either side; return them, and how many were asked."""
     rng = np.random.default_rng(engine.seed)
     goal = _goal(engine, np.asarray(around.region.x))
-    ask = engine.asker(goal, engine.oracle(), np.isnan(around.region.x))
+    ask = engine.judging.asker(goal, engine.judging.oracle(), np.isnan(around.region.x))
     draw = _DRAW[around.method]
-    leaving, reaching = [engine.background[:0]], [engine.background[:0]]
+    leaving, reaching = [engine.background.rows[:0]], [engine.background.rows[:0]]
     asked = 0
     for _ in range(_ROUNDS):
         rows = np.asarray(draw(engine, around, rng))
@@ -56,14 +56,14 @@ def one_side_sentence(engine: Engine, sides: Sides, around: Around) -> str:
     if not len(drawn):
         return f"no feasible row was found within {around.radius:.3g} of the query; try a larger radius"
     return (
-        f"{engine.model.name} {side} {describe(sides.goal)} on all {len(drawn):,} rows drawn within "
+        f"{engine.judging.model.name} {side} {describe(sides.goal)} on all {len(drawn):,} rows drawn within "
         f"{around.radius:.3g} of the query: there is no boundary between them; try a larger radius"
     )
 
 
 def _goal(engine: Engine, x: Matrix) -> Goal:
     """Return the goal that a query has: without a target, to leave the class it is in."""
-    labels = engine.oracle().labels(x[None, :], np.isnan(x)).labels
+    labels = engine.judging.oracle().labels(x[None, :], np.isnan(x)).labels
     return resolve(engine.target, None if labels is None else labels[0])
 
 

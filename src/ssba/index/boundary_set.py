@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -10,25 +10,24 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssba.arguments import number, one_of, whole
 from ssba.boundary.points import Stream
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
-from ssba.constraints.language.lists import Constraints, constraint_list, constraints_by_row
+from ssba.constraints.lists import Constraints, constraint_list, constraints_by_row
 from ssba.constraints.regions.compile import compile_regions
 from ssba.engine import Engine
 from ssba.errors import ArgumentError, SsbaWarning
 from ssba.index.around import Around, Method, ends_around, one_side_sentence
+from ssba.index.encoded_points import EncodedPoints
 from ssba.index.files.store import Identity
 from ssba.index.identity import identity_of
-from ssba.index.point_store import Block, InMemory, Shelf
-from ssba.index.retrieval.finder import Finder, Hits, Query
+from ssba.index.point_store import Block, MemoryStore, PointStore
+from ssba.index.retrieval.finder import Query
 from ssba.index.sampling import Growth, grow
 from ssba.index.tables import arrow_table, write_parquet
 from ssba.index.verify_index import Verified, keep_what_holds, verify_points
-from ssba.models.targets import Goal, describe
 from ssba.progress import bar
 
 
@@ -59,13 +58,15 @@ class BoundarySet:
         Model rows spent by the call that returned this set.
     """
 
-    def __init__(self, engine: Engine, shelf: Shelf, rows_used: int = 0, pairs: int | None = None) -> None:
+    def __init__(
+        self, engine: Engine, store: PointStore, rows_used: int = 0, pairs: int | None = None
+    ) -> None:
         self._engine = engine
-        self._shelf = shelf
-        self._blocks: tuple[Block, ...] = shelf.blocks()
-        self.path: Path | None = shelf.path
+        self._store = store
+        self._encoded = EncodedPoints(store.blocks(), engine.metric)
+        self.path: Path | None = store.path
         self.rows_used = rows_used
-        self.pairs = _pairs(self._blocks) if pairs is None else pairs
+        self.pairs = _pairs(self._encoded.blocks) if pairs is None else pairs
 
     @property
     def identity(self) -> Identity:
@@ -80,7 +81,7 @@ class BoundarySet:
     @cached_property
     def pairs_used(self) -> int:
         """How many pairs of rows were bisected."""
-        return sum(_positions(block) for block in self._blocks)
+        return sum(_positions(block) for block in self._encoded.blocks)
 
     @property
     def is_complete(self) -> bool:
@@ -88,18 +89,18 @@ class BoundarySet:
         return 0 < self.pairs <= self.pairs_used
 
     @property
-    def inside(self) -> Matrix:
+    def _rows(self) -> Matrix:
         """All points, encoded; in an index on disk they are read for this."""
-        loaded = [block.load() for block in self._blocks]
-        return np.ascontiguousarray(np.concatenate(loaded)) if loaded else self._engine.background[:0]
+        loaded = list(self._encoded.loaded())
+        return np.ascontiguousarray(np.concatenate(loaded)) if loaded else self._engine.background.rows[:0]
 
     @property
     def points(self) -> Any:
         """The boundary points in the user's own form, all on the target's side."""
-        return self._engine.space.decode(self.inside)
+        return self._engine.space.decode(self._rows)
 
     def __len__(self) -> int:
-        return sum(block.rows for block in self._blocks)
+        return len(self._encoded)
 
     def __repr__(self) -> str:
         """Say what the set holds in one line."""
@@ -146,40 +147,22 @@ class BoundarySet:
         ]
         return [
             Neighbours(engine.space.decode(one.rows), tuple(map(float, one.distance)))
-            for one in self.hits(queries, k)
+            for one in self._encoded.nearest(queries, k)
         ]
 
-    def hits(self, queries: Sequence[Query], k: int) -> list[Hits]:
-        """Return the nearest points of encoded queries."""
-        return self._finder.nearest(queries, k)
-
-    def reaching(self, positions: NDArray[np.int64], goal: Goal) -> NDArray[np.bool_]:
-        """Tell which of the points at some positions were found to reach a goal."""
-        ends = np.cumsum([block.rows for block in self._blocks])
-        fits = np.array([block.about.get("goal") == describe(goal) for block in self._blocks], dtype=bool)
-        return fits[np.searchsorted(ends, positions, side="right")]
-
-    @cached_property
-    def _finder(self) -> Finder:
-        return Finder(self._blocks, self._engine.metric)
-
-    def loaded(self) -> Iterator[Matrix]:
-        """Yield the encoded points, block by block."""
-        return (block.load() for block in self._blocks)
-
-    def verify(self, n: int | None = None, *, progress: bool | None = None) -> Verified:
-        """Ask the model again whether all points, or `n` drawn ones, still reach the target."""
-        n = None if n is None else whole("verify(n=...)", n, at_least=1)
+    def verify(self, n_points: int | None = None, *, progress: bool | None = None) -> Verified:
+        """Ask the model again whether all points, or `n_points` drawn ones, still reach the target."""
+        n = None if n_points is None else whole("verify(n_points=...)", n_points, at_least=1)
         count = len(self) if n is None else min(n, len(self))
         with bar(count, "points", progress) as shown:
-            return verify_points(self._engine, self._blocks, n, shown.update)
+            return verify_points(self._engine, self._encoded.blocks, n, shown.update)
 
     def keep_valid(self, *, progress: bool | None = None) -> "BoundarySet":
         """Ask the model about all points, drop those that no longer reach the target, and return the rest."""
         with bar(len(self), "points", progress) as shown:
-            shelf = self._own_shelf()
-            keep_what_holds(self._engine, shelf, self.identity, adopted=False, watch=shown.update)
-        return BoundarySet(self._engine, shelf, rows_used=len(self), pairs=self.pairs)
+            store = self._own_store()
+            keep_what_holds(self._engine, store, self.identity, adopted=False, watch=shown.update)
+        return BoundarySet(self._engine, store, rows_used=len(self), pairs=self.pairs)
 
     def densify(
         self,
@@ -224,23 +207,23 @@ class BoundarySet:
             raise ArgumentError("densify: the constraints contradict each other, so that no row meets them")
         where = Around(regions[0], method, self._radius(x, radius))
         sides, asked = ends_around(engine, where)
-        growth = Growth([Stream(sides, engine.sampling(tolerance))], n, kind="around")
+        growth = Growth([Stream(sides, engine.background.sampling(tolerance))], n, kind="around")
         if not growth.pairs:
             warnings.warn(one_side_sentence(engine, sides, where), SsbaWarning, stacklevel=2)
-        shelf = self._own_shelf()
+        store = self._own_store()
         with bar(min(n, growth.pairs), "boundary points", progress) as shown:
-            asked += grow(engine, shelf, growth, shown.update)
-        return BoundarySet(engine, shelf, asked, self.pairs)
+            asked += grow(engine, store, growth, shown.update)
+        return BoundarySet(engine, store, asked, self.pairs)
 
-    def _own_shelf(self) -> Shelf:
+    def _own_store(self) -> PointStore:
         """A shelf to add to: the index itself on disk, a copy in memory."""
-        return self._shelf if self.path else InMemory(self._shelf.blocks())
+        return self._store if self.path else MemoryStore(self._store.blocks())
 
     def _radius(self, x: Matrix, radius: float | None) -> float:
         if radius is not None:
             return number("radius", radius, "a distance above 0", low=0, high=1e300)
         everywhere = compile_regions(self._engine.space, self._engine.metric, x, ())
-        nearest = self.hits([Query(x, everywhere)], 1)[0].distance
+        nearest = self._encoded.nearest([Query(x, everywhere)], 1)[0].distance
         if not len(nearest):
             raise ArgumentError(
                 "densify needs radius=... here, since no point of the set has the row's missing cells"
@@ -256,15 +239,15 @@ class BoundarySet:
 
     def to_arrow(self) -> Any:
         """Return the points as an Arrow table in the user's columns (extra ``arrow``)."""
-        return arrow_table(self._engine, self._blocks)
+        return arrow_table(self._engine, self._encoded.blocks)
 
     def to_parquet(self, file: str | PathLike[str]) -> None:
         """Write the points to a Parquet file in the user's columns (extra ``arrow``)."""
-        write_parquet(self._engine, self._blocks, file)
+        write_parquet(self._engine, self._encoded.blocks, file)
 
     def digest(self) -> str:
         """Return the sha256 of the sorted points: equal for equal sets, in whatever order they were found."""
-        rows = self.inside + 0.0
+        rows = self._rows + 0.0
         order = np.lexsort(rows.T[::-1])
         return hashlib.sha256(np.ascontiguousarray(rows[order], dtype="<f8").tobytes()).hexdigest()
 
@@ -281,3 +264,8 @@ def _positions(block: Block) -> int:
 
 def _is_paired(block: Block) -> bool:
     return block.about.get("kind") == "pairs"
+
+
+def encoded_points(boundary: BoundarySet) -> EncodedPoints:
+    """Return the points of a set as the pipeline uses them."""
+    return boundary._encoded

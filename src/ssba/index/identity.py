@@ -12,8 +12,8 @@ def identity_of(engine: Engine) -> Identity:
         schema_hash=engine.space.schema_hash,
         columns=tuple(one.name for one in features),
         kinds=tuple(one.kind for one in features),
-        model_name=engine.model.name,
-        model_fingerprint=engine.model.fingerprint,
+        model_name=engine.judging.model.name,
+        model_fingerprint=engine.judging.model.fingerprint,
         target=engine.target_text,
     )
 
@@ -25,7 +25,7 @@ def can_be_adopted(stored: Identity, own: Identity) -> bool:
 
 def refuse_another(stored: Identity, own: Identity, what: str) -> None:
     """Raise if an index, or a set in memory, is about something else, and say what differs."""
-    if not (told := stored.differences(own)):
+    if not (differences := stored.differences(own)):
         return
     advice = "make another one with this explainer's sample_boundary"
     if can_be_adopted(stored, own):
@@ -34,4 +34,4 @@ def refuse_another(stored: Identity, own: Identity, what: str) -> None:
             "if the model was retrained, or the background data changed, open_boundary(path, adopt=True) or "
             "`ssba boundary verify --drop` asks it about all points and keeps those that hold"
         )
-    raise ArgumentError(f"{what} is about something else: {'; '.join(told)}; {advice}")
+    raise ArgumentError(f"{what} is about something else: {'; '.join(differences)}; {advice}")

@@ -12,7 +12,7 @@ from ssba.errors import ArgumentError, SsbaWarning
 from ssba.index.boundary_set import BoundarySet
 from ssba.index.files.store import Repaired, Store
 from ssba.index.identity import can_be_adopted, identity_of, refuse_another
-from ssba.index.point_store import InMemory, OnDisk, Shelf
+from ssba.index.point_store import FileStore, MemoryStore, PointStore
 from ssba.index.sampling import Growth, covered_pairs, grow, other_samples
 from ssba.index.tables import read_points
 from ssba.index.verify_index import Verified, goals_by_text, holds, keep_what_holds, verify_points
@@ -20,9 +20,9 @@ from ssba.progress import bar
 
 
 def sample(engine: Engine, growth: Growth, path: Any, progress: bool | None) -> BoundarySet:
-    """Bring a set up to what is wished, in memory or at a path."""
-    shelf = shelf_at(engine, path)
-    if others := other_samples(shelf, growth):
+    """Bring a set up to what is asked for, in memory or at a path."""
+    store = shelf_at(engine, path)
+    if others := other_samples(store, growth):
         warnings.warn(
             f"{path} holds {others:,} points of pairs that were sampled with another seed, tolerance, "
             "resolution or labels; the points asked for now are added beside them",
@@ -30,19 +30,19 @@ def sample(engine: Engine, growth: Growth, path: Any, progress: bool | None) -> 
             stacklevel=3,
         )
     wanted = min(growth.n, growth.pairs)
-    with bar(wanted, "boundary points", progress, done=covered_pairs(shelf, growth)) as shown:
-        rows = grow(engine, shelf, growth, shown.update)
-    return BoundarySet(engine, shelf, rows, growth.pairs)
+    with bar(wanted, "boundary points", progress, done=covered_pairs(store, growth)) as shown:
+        rows = grow(engine, store, growth, shown.update)
+    return BoundarySet(engine, store, rows, growth.pairs)
 
 
-def shelf_at(engine: Engine, path: Any) -> Shelf:
+def shelf_at(engine: Engine, path: Any) -> PointStore:
     """Return an empty shelf in memory, or the one at a path, which may have been begun before."""
     if path is None:
-        return InMemory()
+        return MemoryStore()
     folder, own = checked_path(path), identity_of(engine)
     if any(folder.glob("manifest-*")):
         refuse_another(Store.open(folder).latest().identity, own, str(folder))
-    return OnDisk(Store.create(folder, own))
+    return FileStore(Store.create(folder, own))
 
 
 def open_set(engine: Engine, path: Any, adopt: bool, progress: bool | None) -> BoundarySet:
@@ -51,9 +51,9 @@ def open_set(engine: Engine, path: Any, adopt: bool, progress: bool | None) -> B
     stored, own = store.latest().identity, identity_of(engine)
     if adopt and stored != own and can_be_adopted(stored, own):
         with bar(store.latest().rows, "points", progress) as shown:
-            keep_what_holds(engine, OnDisk(store), own, adopted=True, watch=shown.update)
+            keep_what_holds(engine, FileStore(store), own, adopted=True, watch=shown.update)
     refuse_another(store.latest().identity, own, str(store.path))
-    return BoundarySet(engine, OnDisk(store))
+    return BoundarySet(engine, FileStore(store))
 
 
 def verify_set(engine: Engine, path: Any, n: int | None, progress: bool | None) -> Verified:
@@ -62,7 +62,7 @@ def verify_set(engine: Engine, path: Any, n: int | None, progress: bool | None) 
     stored, own = store.latest().identity, identity_of(engine)
     if not can_be_adopted(stored, own):
         refuse_another(stored, own, str(store.path))
-    blocks = OnDisk(store).blocks()
+    blocks = FileStore(store).blocks()
     points = sum(block.rows for block in blocks)
     with bar(points if n is None else min(n, points), "points", progress) as shown:
         return verify_points(engine, blocks, n, shown.update)
@@ -70,7 +70,7 @@ def verify_set(engine: Engine, path: Any, n: int | None, progress: bool | None) 
 
 def read_set(engine: Engine, source: Any, path: Any) -> BoundarySet:
     """Ask the model about the rows of a frame or Parquet file and keep those that reach the target."""
-    shelf = shelf_at(engine, path)
+    store = shelf_at(engine, path)
     asked = 0
     for rows in read_points(engine, source):
         rows, left = np.asarray(rows), np.ones(len(rows), dtype=bool)
@@ -80,8 +80,8 @@ def read_set(engine: Engine, source: Any, path: Any) -> BoundarySet:
             asked += int(left.sum())
             left &= ~reaching
             if reaching.any():
-                shelf.add(rows[reaching], {"kind": "read", "goal": goal})
-    return BoundarySet(engine, shelf, asked)
+                store.add(rows[reaching], {"kind": "read", "goal": goal})
+    return BoundarySet(engine, store, asked)
 
 
 def boundary_info(path: str | PathLike[str]) -> dict[str, Any]:

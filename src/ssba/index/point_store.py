@@ -44,7 +44,7 @@ class Block(Protocol):
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryBlock:
     """A block in memory."""
 
     points: Matrix
@@ -61,7 +61,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Stored:
+class FileBlock:
     """A block in a file, mapped into memory when it is looked at."""
 
     store: Store
@@ -82,11 +82,11 @@ class Stored:
         return self.store.read(self.shard)
 
 
-Change = Callable[[Block], Held | None]
+Change = Callable[[Block], MemoryBlock | None]
 """Makes another block out of one; None: keep it as it is."""
 
 
-class Shelf(Protocol):
+class PointStore(Protocol):
     """Blocks of boundary points, to which more can be added."""
 
     @property
@@ -107,7 +107,7 @@ class Shelf(Protocol):
 
 
 @dataclass
-class InMemory:
+class MemoryStore:
     """A shelf in memory."""
 
     held: Sequence[Block] = ()
@@ -119,7 +119,7 @@ class InMemory:
 
     def add(self, points: Matrix, about: About, unwanted: Unwanted | None = None) -> None:
         """Add a block; nobody else does so meanwhile."""
-        self.held = (*self.held, Held(np.asfortranarray(points), about))
+        self.held = (*self.held, MemoryBlock(np.asfortranarray(points), about))
 
     def rewrite(self, identity: Identity, change: Change, of_any: bool) -> None:
         """Put what `change` makes of each block in its place."""
@@ -128,7 +128,7 @@ class InMemory:
 
 
 @dataclass(frozen=True)
-class OnDisk:
+class FileStore:
     """A shelf in the files of an index, which other processes may be adding to."""
 
     store: Store
@@ -141,7 +141,7 @@ class OnDisk:
     def blocks(self) -> tuple[Block, ...]:
         """Return the blocks that are published now, in the order of their origins."""
         shards = self.store.latest().shards
-        return tuple(sorted((Stored(self.store, shard) for shard in shards), key=_origin))
+        return tuple(sorted((FileBlock(self.store, shard) for shard in shards), key=_origin))
 
     def add(self, points: Matrix, about: About, unwanted: Unwanted | None = None) -> None:
         """Publish a block."""
@@ -169,7 +169,7 @@ class OnDisk:
                     done.append((shard, self._changed(shard, change)))
 
     def _changed(self, shard: Shard, change: Change) -> Shard | None:
-        made = change(Stored(self.store, shard))
+        made = change(FileBlock(self.store, shard))
         if made is None:
             return shard
         return self.store.write(made.points, made.about) if made.rows else None

@@ -1,4 +1,4 @@
-"""Filling a shelf with the boundary points of pairs, where it left off and beside other processes.
+"""Filling a store with the boundary points of pairs, where it left off and beside other processes.
 
 A shelf knows which positions of which stream its blocks come from, so that only missing ones are computed.
 Nothing else is kept: no lock, no claim on work. Two processes that compute the same positions publish
@@ -16,7 +16,7 @@ from ssba.arrays import Array
 from ssba.boundary.points import Stream, shares
 from ssba.columns.space import Matrix
 from ssba.engine import Engine
-from ssba.index.point_store import About, Shelf, Unwanted, column_major
+from ssba.index.point_store import About, PointStore, Unwanted, column_major
 from ssba.models.targets import Reply, describe
 
 Watch = Callable[[int], object]
@@ -37,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Growth:
-    """What a shelf shall hold: the first `n` pairs of these streams, of which a process does its `part`.
+    """What a store shall hold: the first `n` pairs of these streams, of which a process does its `part`.
 
     `kind` says what the pairs are: ``"pairs"`` of background rows, or of rows drawn ``"around"`` a query.
     """
@@ -74,34 +74,34 @@ class Growth:
         }
 
 
-def grow(engine: Engine, shelf: Shelf, growth: Growth, watch: Watch) -> int:
+def grow(engine: Engine, store: PointStore, growth: Growth, watch: Watch) -> int:
     """Add what is missing, and return how many model rows that took."""
-    oracle = engine.oracle()
-    with _Adding(shelf) as adding:
+    oracle = engine.judging.oracle()
+    with _Adding(store) as adding:
         for stream, count in growth.wanted:
             ends = np.concatenate([stream.sides.leaving, stream.sides.reaching])
-            ask = engine.asker(stream.sides.goal, oracle, np.isnan(ends).any(axis=0))
+            ask = engine.judging.asker(stream.sides.goal, oracle, np.isnan(ends).any(axis=0))
             while piece := next(_missing(_covered(adding.abouts, stream), count, growth.part), None):
                 _add(adding, growth, stream, piece, ask, watch)
     return oracle.rows_asked
 
 
 class _Adding:
-    """Puts a block on a shelf while the next one is computed: writing and syncing files is mostly waiting."""
+    """Puts a block on a store while the next one is computed: writing and syncing files is mostly waiting."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, store: PointStore) -> None:
+        self._store = store
         self._thread = ThreadPoolExecutor(1)
         self._last: tuple[About, Future[None]] | None = None
 
     @property
     def abouts(self) -> list[About]:
-        """What is on the shelf, or about to be."""
-        return _abouts(self._shelf) + ([self._last[0]] if self._last else [])
+        """What is on the store, or about to be."""
+        return _abouts(self._store) + ([self._last[0]] if self._last else [])
 
     def add(self, points: Matrix, about: About, unwanted: Unwanted) -> None:
         self._wait()
-        self._last = about, self._thread.submit(self._shelf.add, points, about, unwanted)
+        self._last = about, self._thread.submit(self._store.add, points, about, unwanted)
 
     def _wait(self) -> None:
         last, self._last = self._last, None
@@ -116,9 +116,9 @@ class _Adding:
             self._wait()
 
 
-def covered_pairs(shelf: Shelf, growth: Growth) -> int:
-    """Return how many of the wanted pairs are on the shelf already."""
-    abouts = _abouts(shelf)
+def covered_pairs(store: PointStore, growth: Growth) -> int:
+    """Return how many of the wanted pairs are on the store already."""
+    abouts = _abouts(store)
     return sum(
         len(range(one.start, min(one.stop, count)))
         for stream, count in growth.wanted
@@ -126,15 +126,15 @@ def covered_pairs(shelf: Shelf, growth: Growth) -> int:
     )
 
 
-def other_samples(shelf: Shelf, growth: Growth) -> int:
-    """Return how many points on the shelf come from pairs of other streams than those that shall grow."""
+def other_samples(store: PointStore, growth: Growth) -> int:
+    """Return how many points on the store come from pairs of other streams than those that shall grow."""
     own = {stream.key for stream in growth.streams}
-    others = [block for block in shelf.blocks() if block.about.get("kind") == growth.kind == "pairs"]
+    others = [block for block in store.blocks() if block.about.get("kind") == growth.kind == "pairs"]
     return sum(block.rows for block in others if block.about["stream"] not in own)
 
 
-def _abouts(shelf: Shelf) -> list[About]:
-    return [block.about for block in shelf.blocks()]
+def _abouts(store: PointStore) -> list[About]:
+    return [block.about for block in store.blocks()]
 
 
 def _covered(abouts: Sequence[About], stream: Stream) -> list[range]:
@@ -164,7 +164,7 @@ def _add(
     ask: Callable[[Array], Reply],
     watch: Watch,
 ) -> None:
-    """Put the points of a stretch of pairs on the shelf; cut short, what is done of it."""
+    """Put the points of a stretch of pairs on the store; cut short, what is done of it."""
     found, end, begun = [], piece.start, time.monotonic()
     try:
         for batch in stream.batches(piece, ask):

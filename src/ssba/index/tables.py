@@ -45,12 +45,12 @@ def write_parquet(engine: Engine, blocks: Sequence[Block], file: str | PathLike[
 
 
 def read_points(engine: Engine, source: Any) -> Iterator[Matrix]:
-    """Yield the encoded rows of a frame, or of a Parquet file in portions."""
+    """Yield the encoded rows of a frame, or of a Parquet file in chunks."""
     if not isinstance(source, str | PathLike):
         if not frames.is_frame(source) and not isinstance(source, np.ndarray):
             raise ArgumentError(
-                f"{source!r:.80} is no frame and no name of a Parquet file; give boundary points as a "
-                "pandas, polars or pyarrow frame with the explainer's columns, or a file of to_parquet()"
+                f"{source!r:.80} is neither a frame nor the name of a Parquet file; give boundary points as "
+                "a pandas, polars or pyarrow frame with the explainer's columns, or a file of to_parquet()"
             )
         yield engine.space.encode(source)
         return
@@ -75,7 +75,7 @@ def need_arrow(who: str) -> None:
 
 def _loaded(engine: Engine, blocks: Sequence[Block]) -> Iterator[Matrix]:
     if not blocks:
-        yield engine.background[:0]
+        yield engine.background.rows[:0]
     for block in blocks:
         yield block.load()
 

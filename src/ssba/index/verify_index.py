@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.index.files.store import Identity
-from ssba.index.point_store import Block, Held, Shelf
+from ssba.index.point_store import Block, MemoryBlock, PointStore
 from ssba.models.targets import Goal, describe
 
 Watch = Callable[[int], object]
@@ -68,23 +68,25 @@ def holds(engine: Engine, goal: str, rows: Matrix) -> NDArray[np.bool_]:
     if goal not in known:
         return np.zeros(len(rows), dtype=bool)
     # Points around a query with missing cells have these missing, too.
-    ask = engine.asker(known[goal], engine.oracle(), np.array(engine.space.nullable))
+    ask = engine.judging.asker(known[goal], engine.judging.oracle(), np.array(engine.space.nullable))
     return np.asarray(ask(np.ascontiguousarray(rows)).reached, dtype=bool)
 
 
 def goals_by_text(engine: Engine) -> dict[str, Goal]:
     """Return the goals whose boundaries make up the target's, under their words."""
-    return {describe(goal): goal for goal, _ in engine.goals}
+    return {describe(goal): goal for goal, _ in engine.background.goals}
 
 
-def keep_what_holds(engine: Engine, shelf: Shelf, identity: Identity, adopted: bool, watch: Watch) -> None:
+def keep_what_holds(
+    engine: Engine, store: PointStore, identity: Identity, adopted: bool, watch: Watch
+) -> None:
     """Drop the points that no longer reach the target.
 
     Points `adopted` from another model do not stand for pairs of this model's sides: these are bisected
     when the set grows.
     """
 
-    def change(block: Block) -> Held | None:
+    def change(block: Block) -> MemoryBlock | None:
         goal = str(block.about.get("goal", ""))
         rows = block.load()
         kept = holds(engine, goal, rows)
@@ -92,6 +94,6 @@ def keep_what_holds(engine: Engine, shelf: Shelf, identity: Identity, adopted: b
         about = {"kind": "kept", "goal": goal} if adopted else block.about
         if kept.all() and about == block.about:
             return None
-        return Held(np.asfortranarray(rows[kept]), about)
+        return MemoryBlock(np.asfortranarray(rows[kept]), about)
 
-    shelf.rewrite(identity, change, of_any=adopted)
+    store.rewrite(identity, change, of_any=adopted)

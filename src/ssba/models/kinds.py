@@ -11,8 +11,8 @@ from ssba.errors import ModelError
 from ssba.models.answers import Array, Ask, Model, Output, fingerprint, first_highest
 from ssba.models.calls import Call, as_array, as_labels, as_scores
 from ssba.models.readings import (
+    Needs,
     Trial,
-    Wish,
     are_probabilities,
     labels_model,
     model_of_answers,
@@ -22,26 +22,26 @@ from ssba.models.readings import (
 )
 
 
-def model_with_predict(model: Any, name: str, rows: Any, wish: Wish) -> Model:
+def model_with_predict(model: Any, name: str, rows: Any, needs: Needs) -> Model:
     """Adapt anything that has `predict`; `predict_proba` or `decision_function` are used where they help."""
     trial = try_out(name, Call(f"{name}.predict", model.predict), rows)
     # Asked before the classes: CatBoost's regressor has an empty `classes_`.
     if _is_regressor(model):
         return numbers_model(trial)
     declared = getattr(model, "classes_", None)
-    if declared is None and (wish.numbers or trial.answer.dtype.kind == "f"):
-        return model_of_answers(trial, wish, beyond="numbers")
+    if declared is None and (needs.numbers or trial.answer.dtype.kind == "f"):
+        return model_of_answers(trial, needs, beyond="numbers")
     as_labels(trial.call, trial.answer, rows)
     if declared is None:
-        return classifier(trial, _score_calls(model, name), seen_classes(trial.answer), wish)
+        return classifier(trial, _score_calls(model, name), seen_classes(trial.answer), needs)
     trial, classes = _settle_classes(trial, tuple(np.asarray(declared).tolist()))
-    return classifier(trial, _score_calls(model, name), classes, wish)
+    return classifier(trial, _score_calls(model, name), classes, needs)
 
 
-def classifier(trial: Trial, score_calls: Sequence[Call], classes: tuple[Any, ...], wish: Wish) -> Model:
+def classifier(trial: Trial, score_calls: Sequence[Call], classes: tuple[Any, ...], needs: Needs) -> Model:
     """Adapt a model whose labels come from one call and whose scores, if any, come from another."""
     plain = labels_model(trial, classes)
-    scoring = _best_scoring(trial, score_calls, classes, wish)
+    scoring = _best_scoring(trial, score_calls, classes, needs)
     if scoring is None:
         return plain
 
@@ -50,7 +50,7 @@ def classifier(trial: Trial, score_calls: Sequence[Call], classes: tuple[Any, ..
         return Output(scores=scoring.scores(copy(rows)), labels=plain.labels(rows).labels)
 
     # A target of probabilities is judged by them even where the model's own labels follow another rule.
-    usable = scoring.agrees or (wish.probabilities and scoring.probabilities)
+    usable = scoring.agrees or (needs.probabilities and scoring.probabilities)
     return replace(
         plain,
         has_scores=usable,
@@ -120,13 +120,13 @@ class _Scoring:
 
 
 def _best_scoring(
-    trial: Trial, calls: Sequence[Call], classes: tuple[Any, ...], wish: Wish
+    trial: Trial, calls: Sequence[Call], classes: tuple[Any, ...], needs: Needs
 ) -> _Scoring | None:
     """The first whose highest score is always the predicted label; failing that, the first there is."""
     first = None
     for call in calls:
         scoring = _scoring(trial, call, classes)
-        if scoring is not None and (scoring.agrees or wish.probabilities):
+        if scoring is not None and (scoring.agrees or needs.probabilities):
             return scoring
         first = first or scoring
     return first

@@ -1,4 +1,4 @@
-"""The door for models: whatever the user trained becomes a `Model`, and is never fitted or changed."""
+"""Adapting models: whatever the user trained becomes a `Model`, and is never fitted or changed."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ssba.errors import ModelError
 from ssba.models.answers import Model, Output
 from ssba.models.calls import Call
 from ssba.models.kinds import model_with_predict
-from ssba.models.readings import Wish, model_of_answers, try_out
+from ssba.models.readings import Needs, model_of_answers, try_out
 from ssba.models.tensors import (
     booster_model,
     is_onnx_session,
@@ -49,20 +49,20 @@ def adapt(
     >>> adapt(risk, rows, wants_numbers=True).labels(rows).values.tolist()
     [0.2, 0.9]
     """
-    wish = Wish(numbers=wants_numbers, probabilities=wants_probabilities)
+    needs = Needs(numbers=wants_numbers, probabilities=wants_probabilities)
     name = getattr(model, "__name__", None) or type(model).__name__
     if isinstance(model, type):
         raise ModelError(f"{name} is a class, not a model: give a fitted {name} object")
     if is_torch_module(model):
-        return torch_model(model, name, sample_rows, wish)
+        return torch_model(model, name, sample_rows, needs)
     if is_onnx_session(model):
-        return onnx_model(model, name, sample_rows, wish)
+        return onnx_model(model, name, sample_rows, needs)
     if is_xgboost_booster(model):
-        return booster_model(model, name, sample_rows, wish)
+        return booster_model(model, name, sample_rows, needs)
     if hasattr(model, "predict"):
-        return model_with_predict(model, name, sample_rows, wish)
+        return model_with_predict(model, name, sample_rows, needs)
     if callable(model):
-        return model_of_answers(try_out(name, Call(f"function {name}", model), sample_rows), wish)
+        return model_of_answers(try_out(name, Call(f"function {name}", model), sample_rows), needs)
     raise ModelError(
         f"{model!r} ({name}) has no predict method and is not callable; give a fitted model with predict, "
         "a torch.nn.Module, an onnxruntime.InferenceSession, or a function from rows to labels or numbers"

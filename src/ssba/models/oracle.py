@@ -8,7 +8,7 @@ import numpy as np
 
 from ssba.errors import ArgumentError
 from ssba.models.answers import Array, Ask, Model, Output
-from ssba.models.row_check import Door, Mask
+from ssba.models.row_check import Mask, RowCheck
 
 
 @final
@@ -22,7 +22,7 @@ class Oracle:
         The adapted model of the user.
     decode
         From encoded rows to rows in the user's own form.
-    door
+    row_check
         The check that every row passes before it is decoded. A cell may be missing only where the
         question says so.
     batch_rows
@@ -35,15 +35,15 @@ class Oracle:
     >>> from ssba.columns.features import Feature
     >>> from ssba.models.model import adapt
     >>> rows = np.array([[0.2], [0.9], [0.4]])
-    >>> model, door = adapt(lambda rows: rows[:, 0] > 0.5, rows), Door((Feature("a", "numeric"),))
-    >>> oracle = Oracle(model, lambda rows: rows, door, batch_rows=2)
+    >>> model, row_check = adapt(lambda rows: rows[:, 0] > 0.5, rows), RowCheck((Feature("a", "numeric"),))
+    >>> oracle = Oracle(model, lambda rows: rows, row_check, batch_rows=2)
     >>> oracle.labels(rows).labels.tolist(), oracle.rows_asked, oracle.calls
     ([False, True, False], 3, 2)
     """
 
     model: Model
     decode: Callable[[Array], Any]
-    door: Door
+    row_check: RowCheck
     batch_rows: int = 65536
     rows_asked: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
@@ -57,7 +57,7 @@ class Oracle:
 
         `missing` marks the cells that may be missing, of all rows or of each; for the others it is an error.
         """
-        self.door.check(encoded, missing)
+        self.row_check.check(encoded, missing)
         return self._ask(self.model.labels, encoded, with_scores=False)
 
     def output(self, encoded: Array, missing: Mask | None = None) -> Output:
@@ -65,12 +65,12 @@ class Oracle:
 
         The model gets a copy, since some work in place. (Rows for `labels` are made to be asked once.)
         """
-        self.door.check(encoded, missing)
+        self.row_check.check(encoded, missing)
         return self._ask(self.model.output, encoded.copy(), with_scores=self.model.has_scores)
 
     def verdict(self, encoded: Array, missing: Mask | None = None) -> Output:
         """The model's own labels, with scores for display: the last word on an answer."""
-        self.door.check(encoded, missing)
+        self.row_check.check(encoded, missing)
         return self._ask(self.model.verdict, encoded.copy(), with_scores=self.model.has_scores)
 
     def _ask(self, question: Ask, encoded: Array, *, with_scores: bool) -> Output:

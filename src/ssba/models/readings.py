@@ -16,7 +16,7 @@ Beyond = Literal["refused", "numbers", "logits"]
 
 @final
 @dataclass(frozen=True)
-class Wish:
+class Needs:
     """What the target will be judged by, where that is not the labels."""
 
     numbers: bool = False
@@ -39,10 +39,10 @@ def try_out(name: str, call: Call, rows: Any) -> Trial:
     return Trial(name, call, rows, one_column(call(rows)))
 
 
-def model_of_answers(trial: Trial, wish: Wish, beyond: Beyond = "refused") -> Model:
+def model_of_answers(trial: Trial, needs: Needs, beyond: Beyond = "refused") -> Model:
     """Adapt a model of one call by the dtype, shape and range of its answer."""
     answer = trial.answer
-    if wish.numbers:
+    if needs.numbers:
         return numbers_model(trial)
     if answer.dtype.kind != "f":
         return labels_model(trial, seen_classes(as_labels(trial.call, answer, trial.rows)))

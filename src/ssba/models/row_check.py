@@ -18,14 +18,14 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 @final
 @dataclass(frozen=True)
-class Door:
+class RowCheck:
     """What cells a model may be asked about: finite numbers that the column holds, codes of its levels.
 
     Examples
     --------
-    >>> door = Door((Feature("age", "integer"), Feature("sex", "boolean", ("f", "m"))))
-    >>> door.check(np.array([[54.0, 1.0]]))
-    >>> door.check(np.array([[54.0, 2.0]]))
+    >>> check = RowCheck((Feature("age", "integer"), Feature("sex", "boolean", ("f", "m"))))
+    >>> check.check(np.array([[54.0, 1.0]]))
+    >>> check.check(np.array([[54.0, 2.0]]))
     Traceback (most recent call last):
     ...
     ssba.errors.InternalError: ssba was about to ask the model about 2.0 in column 'sex', ...

@@ -1,13 +1,14 @@
-"""What outcome is wished for, and whether a model's answer is that outcome."""
+"""What outcome is asked for, and whether a model's answer is that outcome."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import inf, isnan
-from numbers import Number, Real
-from typing import Any, assert_never, final
+from numbers import Number
+from typing import Any, ClassVar, assert_never, final
 
 import numpy as np
 
+from ssba.arguments import is_number, listing
 from ssba.errors import TargetError
 from ssba.models.answers import Array, Model, Output, first_highest, plain
 
@@ -15,15 +16,23 @@ from ssba.models.answers import Array, Model, Output, first_highest, plain
 @final
 @dataclass(frozen=True)
 class Probability:
-    """The model gives `label` a probability of `at_least` or more."""
+    """The model gives `label` a probability from `at_least` to `at_most`."""
 
     label: Any
-    at_least: float
+    at_least: float = 0.0
+    at_most: float = 1.0
+
+    has_kind: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not _is_number(self.at_least) or not 0 < self.at_least <= 1:
-            given = f"probability({self.label!r}, at_least={self.at_least!r})"
-            raise TargetError(f"{given}: at_least must be a number above 0 and at most 1")
+        ends, given = (self.at_least, self.at_most), f"probability({self.label!r}, ...)"
+        for name, end in zip(("at_least", "at_most"), ends, strict=True):
+            if not _is_number(end) or not 0 <= end <= 1:
+                raise TargetError(f"{given}: {name} is {end!r:.80}; give a number from 0 to 1")
+        if self.at_least > self.at_most:
+            raise TargetError(f"{given}: at_least={self.at_least!r} is above at_most={self.at_most!r}")
+        if ends == (0, 1):
+            raise TargetError(f"{given}: every probability reaches it; raise at_least, or lower at_most")
 
 
 @final
@@ -31,8 +40,10 @@ class Probability:
 class ValueBetween:
     """The model's number lies in the closed interval from `low` to `high`."""
 
-    low: float
-    high: float
+    low: float = field(default=-inf, metadata={"null": -inf})
+    high: float = field(default=inf, metadata={"null": inf})
+
+    has_kind: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         given = f"value_between({self.low!r}, {self.high!r})"
@@ -51,6 +62,8 @@ class Reach:
 
     label: Any
 
+    has_kind: ClassVar[bool] = True
+
 
 @final
 @dataclass(frozen=True)
@@ -58,6 +71,45 @@ class Leave:
     """The model predicts any class but `label`."""
 
     label: Any
+
+    has_kind: ClassVar[bool] = True
+
+
+@final
+@dataclass(frozen=True)
+class ValueChange:
+    """The model's number changes, from what it is for the query, by `at_least` to `at_most`.
+
+    With `percent` by at least so many percent of its size instead: up, or down where it is negative.
+    """
+
+    at_least: float = -inf
+    at_most: float = inf
+    percent: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("at_least", "at_most", "percent"):
+            end = getattr(self, name)
+            if not (end is None and name == "percent") and (not _is_number(end) or isnan(end)):
+                raise TargetError(f"value_change(...): {name} is {end!r:.80}; give a number")
+        if self.at_least > self.at_most:
+            raise TargetError(
+                f"value_change(...): at_least={self.at_least!r} is above at_most={self.at_most!r}"
+            )
+        if self.at_least <= 0 <= self.at_most and not self.percent:
+            raise TargetError(
+                "value_change(...): no change at all would do; give at_least=10 (up by 10 or more), "
+                "at_most=-10 (down by 10 or more) or percent=10"
+            )
+        if self.percent is not None and (self.at_least, self.at_most) != (-inf, inf):
+            raise TargetError("value_change(...): give percent, or at_least and at_most, not both")
+
+    def of(self, value: float) -> ValueBetween:
+        """Return the interval that is to be reached from a value."""
+        if self.percent is None:
+            return ValueBetween(value + self.at_least, value + self.at_most)
+        end = value + abs(value) * self.percent / 100
+        return ValueBetween(low=end) if self.percent > 0 else ValueBetween(high=end)
 
 
 Goal = Reach | Leave | Probability | ValueBetween
@@ -73,18 +125,22 @@ class Reply:
     margin: Array | None
 
 
-def probability(label: Any, at_least: float = 0.5) -> Probability:
-    """Ask for a class with at least this probability.
+def probability(label: Any, at_least: float | None = None, at_most: float | None = None) -> Probability:
+    """Ask for a probability of a class: at least so much (0.5 by default), or at most.
 
     Examples
     --------
     >>> probability("no disease", at_least=0.7)
-    Probability(label='no disease', at_least=0.7)
+    Probability(label='no disease', at_least=0.7, at_most=1.0)
+    >>> probability("disease", at_most=0.3)
+    Probability(label='disease', at_least=0.0, at_most=0.3)
     """
-    return Probability(label, at_least)
+    if at_least is None:
+        at_least = 0.5 if at_most is None else 0.0
+    return Probability(label, at_least, 1.0 if at_most is None else at_most)
 
 
-def value_between(low: float = -inf, high: float = inf) -> ValueBetween:
+def value_between(low: float | None = None, high: float | None = None) -> ValueBetween:
     """Ask a regressor for a value from `low` to `high`, both included; an end left out has no limit.
 
     Examples
@@ -92,27 +148,50 @@ def value_between(low: float = -inf, high: float = inf) -> ValueBetween:
     >>> value_between(high=120)
     ValueBetween(low=-inf, high=120)
     """
-    return ValueBetween(low, high)
+    return ValueBetween(-inf if low is None else low, inf if high is None else high)
+
+
+def value_change(
+    at_least: float | None = None, at_most: float | None = None, *, percent: float | None = None
+) -> ValueChange:
+    """Ask a regressor for a change of its value, relative to what it says about the query.
+
+    Parameters
+    ----------
+    at_least, at_most : float, optional
+        The least and the largest change: ``at_least=10`` is up by 10 or more, ``at_most=-10`` down by 10 or
+        more.
+    percent : float, optional
+        Instead: at least so many percent of the value's size, up, or down where it is negative.
+
+    Examples
+    --------
+    >>> value_change(at_least=10).of(50.0)
+    ValueBetween(low=60.0, high=inf)
+    >>> value_change(percent=-20).of(50.0)
+    ValueBetween(low=-inf, high=40.0)
+    """
+    return ValueChange(-inf if at_least is None else at_least, inf if at_most is None else at_most, percent)
 
 
 def check_target(target: Any, model: Model) -> None:
     """Refuse, with a `TargetError`, a target that the model can never be judged by."""
-    if isinstance(target, ValueBetween):
+    if isinstance(target, ValueBetween | ValueChange):
         if model.classes is not None:
             raise TargetError(
                 f"{_call_of(target)} is for models that give numbers, but {model.name} predicts the classes "
-                f"{_listed(model.classes)}; name one of them as the target"
+                f"{listing(model.classes, 20)}; name one of them as the target"
             )
         return
     if model.classes is None:
-        wish = "no target" if target is None else f"target {target!r}"
+        needs = "no target" if target is None else f"target {target!r}"
         raise TargetError(
-            f"{wish}: {model.name} gives numbers and has no classes; use ssba.value_between(low, high)"
+            f"{needs}: {model.name} gives numbers and has no classes; use ssba.value_between(low, high)"
         )
     if target is None:
         if len(model.classes) < 2:
             raise TargetError(
-                f"{model.name} knows one class only, {_listed(model.classes)}: there is no other"
+                f"{model.name} knows one class only, {listing(model.classes, 20)}: there is no other"
             )
         return
     _check_label(target.label if isinstance(target, Probability) else target, model.classes, model.name)
@@ -124,16 +203,44 @@ def check_target(target: Any, model: Model) -> None:
 
 
 def resolve(target: Any, prediction: Any) -> Goal:
-    """The goal of a query that the model answers with `prediction`; no target means any other class.
+    """The goal of a query that the model answers with `prediction`: a class, or for a regressor a number.
+
+    No target means any other class.
 
     Examples
     --------
     >>> resolve(None, "disease"), resolve("healthy", "disease")
     (Leave(label='disease'), Reach(label='healthy'))
     """
+    if isinstance(target, ValueChange):
+        return target.of(float(prediction))
     if isinstance(target, Probability | ValueBetween):
         return target
     return Leave(plain(prediction)) if target is None else Reach(plain(target))
+
+
+def target_of(goal: Goal) -> Any:
+    """Return the target that a goal is resolved from, whatever the query: None for any other class.
+
+    >>> target_of(Leave("disease")), target_of(Reach("healthy"))
+    (None, 'healthy')
+    """
+    if isinstance(goal, Leave):
+        return None
+    return goal.label if isinstance(goal, Reach) else goal
+
+
+def describe_target(target: Any) -> str:
+    """The target in words, before there is a query."""
+    if target is None:
+        return "another class"
+    if not isinstance(target, ValueChange):
+        return describe(resolve(target, None))
+    if target.percent is not None:
+        return f"a value that is {'up' if target.percent > 0 else 'down'} by {abs(target.percent):g}% or more"
+    ends = [f"at least {target.at_least:+g}"] if target.at_least > -inf else []
+    ends += [f"at most {target.at_most:+g}"] if target.at_most < inf else []
+    return f"a value that changes by {' and '.join(ends)}"
 
 
 def judge(goal: Goal, output: Output, classes: tuple[Any, ...] | None) -> Reply:
@@ -143,8 +250,11 @@ def judge(goal: Goal, output: Output, classes: tuple[Any, ...] | None) -> Reply:
             return _judge_labels(output, classes, label, leave=False)
         case Leave(label):
             return _judge_labels(output, classes, label, leave=True)
-        case Probability(label, at_least):
-            margin = _scores(goal, output)[:, _index(classes, label)] - at_least
+        case Probability(label, at_least, at_most):
+            score = _scores(goal, output)[:, _index(classes, label)]
+            # An end that every probability lies within has no margin.
+            below = at_most - score if at_most < 1 else inf
+            margin = np.minimum(score - at_least, below) if at_least > 0 else np.asarray(at_most - score)
         case ValueBetween(low, high):
             values = _values(goal, output)
             margin = np.minimum(values - low, high - values)
@@ -168,8 +278,10 @@ def describe(goal: Goal) -> str:
             return repr(label)
         case Leave(label):
             return f"any class but {label!r}"
-        case Probability(label, at_least):
-            return f"probability of {plain(label)!r} at least {at_least:g}"
+        case Probability(label, at_least, at_most):
+            ends = [f"at least {at_least:g}"] if at_least > 0 else []
+            ends += [f"at most {at_most:g}"] if at_most < 1 else []
+            return f"probability of {plain(label)!r} {' and '.join(ends)}"
         case ValueBetween(low, high):
             return _describe_interval(low, high)
         case _:
@@ -181,7 +293,7 @@ def shown(
 ) -> tuple[list[Any], list[float | None]]:
     """Per row the prediction, and the score that speaks for the goal, as Python scalars.
 
-    The score is that of the wished class; for "any other class" the highest among the others; for an
+    The score is that of the desired class; for "any other class" the highest among the others; for an
     interval the number itself; None where the model gives no scores.
     """
     if output.values is not None:
@@ -191,8 +303,8 @@ def shown(
     if output.scores is None or isinstance(goal, ValueBetween):
         return predictions, [None] * len(predictions)
     index = _index(classes, goal.label)
-    wished = _best_other(output.scores, index) if isinstance(goal, Leave) else output.scores[:, index]
-    return predictions, wished.tolist()
+    desired = _best_other(output.scores, index) if isinstance(goal, Leave) else output.scores[:, index]
+    return predictions, desired.tolist()
 
 
 # The largest margin that still says "not reached", for ties the labels decided the other way.
@@ -220,7 +332,7 @@ def _labels(output: Output, classes: tuple[Any, ...] | None) -> Array:
     if output.labels is not None:
         return output.labels
     if output.scores is None or classes is None:
-        raise TargetError("a class was wished for, but the model was asked for numbers only")
+        raise TargetError("a class was asked for, but the model was asked for numbers only")
     return np.asarray(np.fromiter(classes, dtype=object)[first_highest(output.scores)])
 
 
@@ -238,19 +350,19 @@ def _values(goal: ValueBetween, output: Output) -> Array:
 
 def _index(classes: tuple[Any, ...] | None, label: Any) -> int:
     if classes is None or label not in classes:
-        raise TargetError(f"{label!r} is not a class of the model; its classes: {_listed(classes or ())}")
+        raise TargetError(f"{label!r} is not a class of the model; its classes: {listing(classes or (), 20)}")
     return classes.index(label)
 
 
 def _check_label(label: Any, classes: tuple[Any, ...], name: str) -> None:
     if isinstance(label, str | bytes | Number | np.generic) and label in classes:
         return
-    told = f"target {label!r:.80} is not a class of {name}"
+    problem = f"target {label!r:.80} is not a class of {name}"
     if len(classes) == 1:
         raise TargetError(
-            f"{told}: on the background rows it answers {_listed(classes)} only; give data on both sides"
+            f"{problem}: on the background rows it answers {listing(classes)} only; give data on both sides"
         )
-    raise TargetError(f"{told}; its classes: {_listed(classes)}{_did_you_mean(label, classes)}")
+    raise TargetError(f"{problem}; its classes: {listing(classes, 20)}{_did_you_mean(label, classes)}")
 
 
 def _did_you_mean(label: Any, classes: tuple[Any, ...]) -> str:
@@ -263,14 +375,13 @@ def _did_you_mean(label: Any, classes: tuple[Any, ...]) -> str:
     return f"; did you mean {meant!r}{kinds}?"
 
 
-def _listed(classes: tuple[Any, ...]) -> str:
-    listed = ", ".join(map(repr, classes[:20]))
-    return listed if len(classes) <= 20 else f"{listed} and {len(classes) - 20} more"
-
-
-def _call_of(target: Probability | ValueBetween) -> str:
+def _call_of(target: Probability | ValueBetween | ValueChange) -> str:
+    if isinstance(target, ValueChange):
+        return "value_change(...)"
     if isinstance(target, Probability):
-        return f"probability({target.label!r}, at_least={target.at_least:g})"
+        ends = [f"at_least={target.at_least:g}"] if target.at_least > 0 else []
+        ends += [f"at_most={target.at_most:g}"] if target.at_most < 1 else []
+        return f"probability({target.label!r}, {', '.join(ends)})"
     return f"value_between({target.low:g}, {target.high:g})"
 
 
@@ -285,7 +396,7 @@ def _describe_interval(low: float, high: float) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if not is_number(value):
         return False
     try:
         float(value)

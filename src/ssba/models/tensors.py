@@ -14,7 +14,7 @@ from ssba.errors import ModelError
 from ssba.models.answers import Array, Model
 from ssba.models.calls import Call, as_labels
 from ssba.models.kinds import classifier
-from ssba.models.readings import Trial, Wish, model_of_answers, seen_classes, try_out
+from ssba.models.readings import Needs, Trial, model_of_answers, seen_classes, try_out
 
 
 def is_torch_module(model: Any) -> bool:
@@ -32,7 +32,7 @@ def is_xgboost_booster(model: Any) -> bool:
     return _descends_from(model, "xgboost", "Booster")
 
 
-def torch_model(module: Any, name: str, rows: Any, wish: Wish) -> Model:
+def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
     """Adapt a torch module; it is asked in the dtype and on the device of its parameters."""
     _refuse_training_mode(module, name)
     torch = sys.modules["torch"]
@@ -49,16 +49,18 @@ def torch_model(module: Any, name: str, rows: Any, wish: Wish) -> Model:
         wide = answer.cpu().to(torch.float64) if answer.is_floating_point() else answer.cpu()
         return np.asarray(wide.numpy())
 
-    return model_of_answers(try_out(name, Call(f"torch module {name}", forward), rows), wish, beyond="logits")
+    return model_of_answers(
+        try_out(name, Call(f"torch module {name}", forward), rows), needs, beyond="logits"
+    )
 
 
-def booster_model(booster: Any, name: str, rows: Any, wish: Wish) -> Model:
+def booster_model(booster: Any, name: str, rows: Any, needs: Needs) -> Model:
     """Adapt XGBoost's native booster, whose `predict` would want its own matrix type."""
     call = Call(f"xgboost {name}.inplace_predict", booster.inplace_predict)
-    return model_of_answers(try_out(name, call, rows), wish, beyond="numbers")
+    return model_of_answers(try_out(name, call, rows), needs, beyond="numbers")
 
 
-def onnx_model(session: Any, name: str, rows: Any, wish: Wish) -> Model:
+def onnx_model(session: Any, name: str, rows: Any, needs: Needs) -> Model:
     """Adapt an ONNX session: labels with or without scores, or one output of floats."""
     feed = _feed(session.get_inputs(), name)
     outputs = session.get_outputs()
@@ -69,12 +71,12 @@ def onnx_model(session: Any, name: str, rows: Any, wish: Wish) -> Model:
         return Call(f"ONNX session, output {output!r}", lambda rows: session.run([output], feed(rows))[0])
 
     if label is None:
-        return model_of_answers(try_out(name, asking(_only_output(floats, name)), rows), wish)
+        return model_of_answers(try_out(name, asking(_only_output(floats, name)), rows), needs)
     trial = try_out(name, asking(label), rows)
     # Several float outputs beside the label could mean anything; the labels alone are enough.
     if len(floats) != 1:
-        return model_of_answers(trial, wish)
-    return _onnx_classifier(trial, asking(floats[0].name), wish)
+        return model_of_answers(trial, needs)
+    return _onnx_classifier(trial, asking(floats[0].name), needs)
 
 
 def float_array(rows: Any, name: str) -> Array:
@@ -131,17 +133,17 @@ def _only_output(floats: Sequence[Any], name: str) -> str:
     return str(floats[0].name)
 
 
-def _onnx_classifier(trial: Trial, ask_scores: Call, wish: Wish) -> Model:
+def _onnx_classifier(trial: Trial, ask_scores: Call, needs: Needs) -> Model:
     as_labels(trial.call, trial.answer, trial.rows)
     answer = ask_scores.function(trial.rows)
     if isinstance(answer, list):
         classes = tuple(answer[0])
         columns = Call(ask_scores.who, _from_maps(ask_scores.function, classes))
-        return classifier(trial, [columns], classes, wish)
+        return classifier(trial, [columns], classes, needs)
     classes, width = seen_classes(trial.answer), answer.shape[-1]
     if len(classes) < width and set(classes) <= set(range(width)):
         classes = tuple(range(width))
-    return classifier(trial, [ask_scores], classes, wish)
+    return classifier(trial, [ask_scores], classes, needs)
 
 
 def _from_maps(run: Callable[[Any], Any], classes: tuple[Any, ...]) -> Callable[[Any], Array]:

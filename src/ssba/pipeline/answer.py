@@ -1,147 +1,227 @@
-"""All cases from the query to the explanation, stage by stage."""
+"""Queries from the row to the explanation, stage by stage, all of them side by side.
+
+    compile -> predict -> begin -> solve exactly -> search -> tighten exactly -> verify -> bounded
+
+A query's outcome depends on nothing but the query, its constraints and the explainer, so it is the same alone
+or among others. `explain`, `explain_many` and all advice take this way; advice that compares many searches
+of one query ends before the bounded move, or asks for nothing but that.
+"""
 
 import platform
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ssba.constraints.regions.compile import clashing, compile_query
+from ssba.constraints.constraint import Constraint
+from ssba.constraints.regions.compile import Compiled, clashing, compile_query
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
-from ssba.index.boundary_set import BoundarySet
-from ssba.models.targets import describe, resolve
-from ssba.pipeline.asking import goal_reply, run_searches, told, verdicts
+from ssba.index.encoded_points import EncodedPoints
+from ssba.models.model import Output
+from ssba.models.targets import Goal, describe, resolve
+from ssba.options import Budget, Options
+from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, run_searches, shown_answer
 from ssba.pipeline.begin import begin, give_pools
-from ssba.pipeline.bounded import last_resort
-from ssba.pipeline.case import Case, Limits
+from ssba.pipeline.bounded import bounded_moves, nearest_moves
 from ssba.pipeline.evidence import evidence_of
 from ssba.pipeline.fewest import refuse_too_few_changes
 from ssba.pipeline.robust import ball_holds
-from ssba.pipeline.searching import search_case
-from ssba.pipeline.solve_exactly import look_inside, solve_inside
+from ssba.pipeline.searching import search_query
+from ssba.pipeline.solve_exactly import solve_exactly, tighten_exactly
+from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector
 from ssba.pipeline.verify import verify
-from ssba.results.explanation import Explanation, Status
+from ssba.results.explanation import Evidence, Explanation, Status, Stopped
 from ssba.version import __version__
 
 
-def answer_queries(
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of an engine about one row; `compiled` and `goal` where they are known already."""
+
+    x: Vector
+    constraints: tuple[Constraint, ...] = ()
+    options: Options = field(default_factory=Options)
+    compiled: Compiled | None = None
+    goal: Goal | None = None
+
+
+def explain_requests(
     engine: Engine,
-    cases: Sequence[Case],
-    limits: Limits,
-    boundary: BoundarySet | None,
-    done: Callable[[], object],
+    requests: Sequence[Request],
+    budget: Budget,
+    boundary: EncodedPoints | None = None,
+    done: Callable[[], object] = _nothing,
 ) -> list[Explanation]:
-    """Take all cases from the query to the explanation."""
-    begun = time.perf_counter()
-    for case in cases:
-        _compile(engine, case, limits)
-        refuse_too_few_changes(engine, case, limits)
-    _predict(engine, [case for case in cases if case.status is None], limits)
-    searching = [case for case in cases if case.status is None]
-    for _ in range(len(cases) - len(searching)):
+    """Take all requests from the row to the explanation; `done` is called as each of them is searched."""
+    begun, limits = time.perf_counter(), Limits.from_now(budget)
+    states = [compiled_state(engine, one, limits) for one in requests]
+    for state in states:
+        _name_clash(state)
+        if state.options.max_changes is not None:
+            refuse_too_few_changes(state)
+    predict([state for state in states if state.found.status is None])
+    open_states = [state for state in states if state.found.status is None]
+    for _ in range(len(states) - len(open_states)):
         done()
-    for case in searching:
-        begin(engine, case)
-    wanting = solve_inside(engine, searching, limits)
-    for _ in range(len(searching) - len(wanting)):
-        done()
-    _search(engine, wanting, limits, boundary, done)
-    look_inside(engine, wanting, limits)
-    for case in searching:
-        case.ran_out = case.was_stopped
-    verify(engine, [case for case in searching if case.has_hits], limits)
-    left = [case for case in searching if not case.answers]
-    give_pools(engine, left, boundary)
-    last_resort(engine, left, limits, boundary)
-    _conclude(searching)
-    seconds = (time.perf_counter() - begun) / max(1, len(cases))
-    return [_explanation(engine, case, seconds) for case in cases]
+    search(open_states, boundary, done)
+    if without := [state for state in open_states if not state.found.answers]:
+        bounded_moves(without, boundary)
+    for state in open_states:
+        state.found.status = _status(state)
+    seconds = (time.perf_counter() - begun) / max(1, len(states))
+    return [_explanation(state, budget, seconds) for state in states]
 
 
-def _compile(engine: Engine, case: Case, limits: Limits) -> None:
-    asked = engine.space, engine.metric, case.x, case.constraints
-    compiled = compile_query(*asked, limits.deadline)
-    case.regions, case.knows_all_regions = compiled.regions, compiled.complete
-    if case.regions:
+def search_requests(engine: Engine, requests: Sequence[Request], limits: Limits) -> list[QueryState]:
+    """Search for answers to requests about one row whose goal is known, and end there."""
+    states = [compiled_state(engine, one, limits) for one in requests]
+    search(_not_there_yet(states), None, _nothing)
+    return states
+
+
+def move_requests(engine: Engine, requests: Sequence[Request]) -> list[QueryState]:
+    """Find the feasible rows nearest to boundary points for requests about one row, without a search."""
+    states = [compiled_state(engine, one, Limits(rows=0)) for one in requests]
+    moving = _not_there_yet(states)
+    for state in moving:
+        begin(state)
+    nearest_moves(moving)
+    return states
+
+
+def compiled_state(engine: Engine, request: Request, limits: Limits) -> QueryState:
+    """Compile a request's constraints into regions; without one it is infeasible, where that is certain."""
+    compiled = request.compiled or compile_query(
+        engine.space, engine.metric, request.x, request.constraints, limits.deadline
+    )
+    query = Query(
+        request.x, request.constraints, request.options, compiled.regions, compiled.complete, request.goal
+    )
+    state = QueryState(engine, query, Spent(limits))
+    if not query.regions:
+        # Without a region nothing can be asked; that nothing meets the constraints is said only if certain.
+        state.found.status = Status.INFEASIBLE if compiled.complete else Status.OUT_OF_BUDGET
+    return state
+
+
+def _name_clash(state: QueryState) -> None:
+    """Name the constraints that contradict each other, none of which can be left out."""
+    if state.found.status is Status.INFEASIBLE:
+        engine, query = state.engine, state.query
+        asked = engine.space, engine.metric, query.x, query.constraints
+        state.found.clash = tuple(one.text for one in clashing(*asked, state.limits.deadline))
+
+
+def predict(states: States) -> None:
+    """Ask the model about the rows themselves: that gives each query its goal, or ends it."""
+    if not states:
         return
-    # Without a region nothing can be asked; that nothing meets the constraints is said only if it is certain.
-    case.status = Status.INFEASIBLE if compiled.complete else Status.OUT_OF_BUDGET
-    if compiled.complete:
-        case.clash = tuple(one.text for one in clashing(*asked, limits.deadline))
-
-
-def _predict(engine: Engine, cases: Sequence[Case], limits: Limits) -> None:
-    if not cases:
-        return
-    queries = np.stack([case.x for case in cases])
+    judging, clock = states[0].engine.judging, states[0].limits.clock
+    rows = np.stack([state.x for state in states])
     begun = time.monotonic()
-    answers = verdicts(engine, queries, queries)
-    limits.clock.last_call = time.monotonic() - begun
-    for case, mine in zip(cases, answers, strict=True):
-        label = None if mine.labels is None else mine.labels[0]
-        case.goal = resolve(engine.target, label)
-        case.prediction, case.score = told(engine, case.goal, mine)
-        case.verified_rows += 1
-        there = bool(goal_reply(engine, case, mine).reached[0])
-        if there and (case.request.radius is None or ball_holds(engine, case, case.x)):
-            case.status = Status.ALREADY_THERE
+    answers = predictions(judging, rows, rows)
+    clock.last_call = time.monotonic() - begun
+    for state, mine in zip(states, answers, strict=True):
+        goal = resolve(state.engine.target, shown_answer(mine))
+        prediction, score = prediction_and_score(judging, goal, mine)
+        state.query = replace(state.query, known_goal=goal, prediction=prediction, score=score)
+        state.spent.verified_rows += 1
+        if is_there(state, mine):
+            state.found.status = Status.ALREADY_THERE
 
 
-def _search(
-    engine: Engine,
-    cases: Sequence[Case],
-    limits: Limits,
-    boundary: BoundarySet | None,
-    done: Callable[[], object],
-) -> None:
-    give_pools(engine, cases, boundary)
-    for case in cases:
-        _check_neighbours(engine, case)
-    searches = [search_case(engine, case, limits) for case in cases]
-    run_searches(engine, cases, searches, done, limits.clock)
+def is_there(state: QueryState, mine: Output) -> bool:
+    """Tell whether a query reaches its goal as it is, with a ball around it where one was asked for."""
+    there = bool(goal_reply(state, mine).reached[0])
+    return there and (state.options.radius is None or ball_holds(state, state.x))
 
 
-def _check_neighbours(engine: Engine, case: Case) -> None:
+def _not_there_yet(states: States) -> list[QueryState]:
+    """Return, of queries about one row, those that there is something to search for."""
+    mine = predictions(states[0].engine.judging, states[0].x[None, :], states[0].x)[0]
+    return [state for state in states if state.query.regions and not is_there(state, mine)]
+
+
+def search(states: States, boundary: EncodedPoints | None, done: Callable[[], object]) -> None:
+    """Find answers: exactly where the model can be read, else by search; and check them."""
+    for state in states:
+        begin(state)
+    wanting = solve_exactly(states)
+    for _ in range(len(states) - len(wanting)):
+        done()
+    give_pools(wanting, boundary)
+    for state in wanting:
+        _check_neighbours(state)
+    run_searches(wanting, [search_query(state) for state in wanting], done)
+    tighten_exactly(wanting)
+    for state in states:
+        state.spent.ran_out = state.was_stopped
+    verify([state for state in states if state.found.has_hits])
+
+
+def _check_neighbours(state: QueryState) -> None:
     """Refuse to call anything plausible where there is hardly any data to tell by."""
-    assert case.goal is not None
-    if case.request.plausible and (count := len(engine.neighbourhood(case.goal).rows)) < 2:
+    goal = state.query.goal
+    if state.options.plausible and (count := len(state.engine.background.neighbourhood(goal).rows)) < 2:
         raise ArgumentError(
-            f"plausible=True needs at least 2 background rows that reach {describe(case.goal)}, but there "
+            f"plausible=True needs at least 2 background rows that reach {describe(goal)}, but there "
             f"are {count} without missing cells; give more data, or leave plausible out"
         )
 
 
-def _conclude(cases: Sequence[Case]) -> None:
-    for case in cases:
-        if case.answers:
-            case.status = Status.FOUND
-        elif case.ran_out or case.bounded is None:
-            # Without a row that shows how far one gets, it is not known that there is none to be found.
-            case.status = Status.OUT_OF_BUDGET
-        else:
-            case.status = Status.BOUNDED
+def _status(state: QueryState) -> Status:
+    if state.found.answers:
+        return Status.FOUND
+    if state.spent.ran_out or state.found.bounded is None:
+        # Without a row that shows how far one gets, it is not known that there is none to be found.
+        return Status.OUT_OF_BUDGET
+    return Status.BOUNDED
 
 
-def _explanation(engine: Engine, case: Case, seconds: float) -> Explanation:
-    assert case.status is not None
+def _stopped(state: QueryState, evidence: Evidence) -> Stopped:
+    """Say why the search ended: nothing was left to find, it settled, or a part of the budget ran out."""
+    found, spent = state.found, state.spent
+    if found.status in (Status.INFEASIBLE, Status.ALREADY_THERE) or evidence.proof is not None:
+        return "exact"
+    if not state.query.regions:
+        return "seconds" if state.limits.is_over() else "settled"
+    if found.status is Status.OUT_OF_BUDGET and spent.stopped_by is None:
+        return "seconds" if state.limits.is_over() else "rows"
+    return spent.stopped_by or "settled"
+
+
+def _explanation(state: QueryState, budget: Budget, seconds: float) -> Explanation:
+    engine, query, found = state.engine, state.query, state.found
+    assert found.status is not None
+    goal = query.known_goal or engine.goal
     return Explanation(
-        status=case.status,
-        query=engine.space.row_values(case.x),
-        prediction=case.prediction,
-        score=case.score,
-        target=engine.target_text if case.goal is None else describe(case.goal),
-        constraints=tuple(one.text for one in case.constraints),
-        wishes=case.request.wishes,
-        counterfactuals=tuple(case.answers),
-        bounded=case.bounded,
-        clash=case.clash,
-        evidence=evidence_of(engine, case),
-        rows_used=case.rows_used,
+        status=found.status,
+        query=engine.space.row_values(query.x),
+        prediction=query.prediction,
+        score=query.score,
+        target=engine.target_text if goal is None else describe(goal),
+        goal=goal,
+        constraints=tuple(one.text for one in query.constraints),
+        options=query.options,
+        budget=budget,
+        counterfactuals=tuple(found.answers),
+        bounded=found.bounded,
+        clash=found.clash,
+        evidence=(evidence := evidence_of(state)),
+        stopped=_stopped(state, evidence),
+        rows_used=state.rows_used,
         seconds=seconds,
         seed=engine.seed,
+        columns=engine.columns,
         metric=engine.metric.norm,
-        units={one.name: one.unit for one in engine.space.features if one.unit},
+        layout=engine.space.layout,
+        model=engine.judging.model.name,
+        model_fingerprint=engine.judging.model.fingerprint,
         versions={"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        model_fingerprint=engine.model.fingerprint,
     )

@@ -1,22 +1,25 @@
-"""Asking the model about the rows of many cases at once, and reading its answers for each case."""
+"""Asking the model about the rows of many queries at once, and reading its answers for each of them."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking
+from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
-from ssba.engine import Engine
+from ssba.engine.judging import Judging
 from ssba.models.model import Output
 from ssba.models.oracle import Oracle
 from ssba.models.targets import Goal, Reply, ValueBetween, shown
-from ssba.pipeline.case import Case, Clock
-from ssba.pipeline.driver import drive
-from ssba.search.few import changed_cells
-from ssba.search.robust import ScoreMargin
+from ssba.options import ScoreMargin
+from ssba.pipeline.metering import Freely
+from ssba.pipeline.state import QueryState, States
+
+Question = TypeVar("Question")
+Answered = TypeVar("Answered")
 
 # The margin of a row that reaches the goal but is refused for another reason.
 _JUST_MISSED = -np.finfo(np.float64).tiny
@@ -25,88 +28,87 @@ _ROUNDING = 1e-9
 
 
 def run_searches(
-    engine: Engine,
-    cases: Sequence[Case],
-    searches: Sequence[Asking[None]],
-    done: Callable[[], object] = lambda: None,
-    clock: Clock | None = None,
+    states: States, searches: Sequence[Asking[None]], done: Callable[[], object] = lambda: None
 ) -> None:
-    """Drive the searches of all cases, in shared model calls; the clock is told how long these take."""
-    oracle = engine.oracle()
+    """Drive the searches of all queries, in shared model calls; the clock is told how long these take."""
+    if not states:
+        return
+    oracle, clock = states[0].engine.judging.oracle(), states[0].limits.clock
 
-    def ask(asked: Sequence[tuple[int, Matrix]]) -> list[Reply]:
+    def ask(asked: Sequence[tuple[int, Matrix | Freely]]) -> list[Reply]:
         begun = time.monotonic()
-        replies = _replies(engine, oracle, cases, asked)
-        if clock is not None:
-            clock.last_call = time.monotonic() - begun
+        replies = _replies(oracle, [(states[number], rows) for number, rows in asked])
+        clock.last_call = time.monotonic() - begun
         return replies
 
     drive(searches, ask, lambda _: done())
 
 
-def _replies(
-    engine: Engine, oracle: Oracle, cases: Sequence[Case], asked: Sequence[tuple[int, Matrix]]
-) -> list[Reply]:
-    if len(asked) > 1 and engine.batch_matters:
+def _replies(oracle: Oracle, asked: Sequence[tuple[QueryState, Matrix | Freely]]) -> list[Reply]:
+    judging = asked[0][0].engine.judging
+    if len(asked) > 1 and judging.batch_matters:
         # Each query keeps a batch of its own then, as it has when it comes alone.
-        return [reply for one in asked for reply in _replies(engine, oracle, cases, [one])]
-    missing = [np.broadcast_to(np.isnan(cases[number].x), rows.shape) for number, rows in asked]
-    output = oracle.output(np.concatenate([rows for _, rows in asked]), np.concatenate(missing))
-    by_goal: dict[Goal | None, Reply] = {}
+        return [reply for one in asked for reply in _replies(oracle, [one])]
+    rows = [one.rows if isinstance(one, Freely) else one for _, one in asked]
+    missing = [
+        np.broadcast_to(np.isnan(state.x), own.shape) for (state, _), own in zip(asked, rows, strict=True)
+    ]
+    output = oracle.output(np.concatenate(rows), np.concatenate(missing))
+    by_goal: dict[Goal, Reply] = {}
     replies, end = [], 0
-    for number, rows in asked:
-        case, begin, end = cases[number], end, end + len(rows)
-        if not case.request.asks_only_for_goal:
-            replies.append(_rounded(engine, judged(engine, case, rows, _part(output, begin, end))))
-            continue
-        if case.goal not in by_goal:
-            by_goal[case.goal] = _rounded(engine, goal_reply(engine, case, output))
-        reply = by_goal[case.goal]
-        margin = None if reply.margin is None else reply.margin[begin:end]
-        replies.append(Reply(reply.reached[begin:end], margin))
+    for (state, question), own in zip(asked, rows, strict=True):
+        begin, end = end, end + len(own)
+        if isinstance(question, Freely):
+            reply = _rounded(judging, goal_reply(state, _part(output, begin, end)))
+        elif not state.options.asks_only_for_goal:
+            reply = _rounded(judging, judged(state, own, _part(output, begin, end)))
+        else:
+            goal = state.query.goal
+            if goal not in by_goal:
+                by_goal[goal] = _rounded(judging, goal_reply(state, output))
+            reply = by_goal[goal]
+            margin = None if reply.margin is None else reply.margin[begin:end]
+            reply = Reply(reply.reached[begin:end], margin)
+        replies.append(reply)
     return replies
 
 
-def _rounded(engine: Engine, reply: Reply) -> Reply:
-    step = engine.margin_step
+def _rounded(judging: Judging, reply: Reply) -> Reply:
+    step = judging.margin_step
     return Reply(reply.reached, None if reply.margin is None else np.round(reply.margin / step) * step)
 
 
-def judged(engine: Engine, case: Case, rows: Matrix, output: Output) -> Reply:
-    """Tell which rows give the case what it asks for: the goal, and all that its request adds.
+def judged(state: QueryState, rows: Matrix, output: Output) -> Reply:
+    """Tell which rows give a query what it asks for: the goal, and all that its options add.
 
     A ball around the rows is not among it: that takes rows of its own.
     """
-    reply = goal_reply(engine, case, output)
-    if case.scouting:
-        return reply
-    most = case.request.max_changes
+    reply = goal_reply(state, output)
+    most = state.options.max_changes
     if most is not None:
-        reply = _refused(reply, changed_cells(rows, case.x).sum(axis=1) > most)
-    return _plausible(engine, case, rows, reply) if case.request.plausible else reply
+        reply = _refused(reply, changed_cells(rows, state.x).sum(axis=1) > most)
+    return _plausible(state, rows, reply) if state.options.plausible else reply
 
 
-def goal_reply(engine: Engine, case: Case, output: Output) -> Reply:
+def goal_reply(state: QueryState, output: Output) -> Reply:
     """Tell which rows reach the goal, by the margin of the score where one was asked for."""
-    assert case.goal is not None
-    reply = engine.judge(case.goal, output)
-    if not isinstance(case.request.margin, ScoreMargin):
+    reply = state.engine.judging.reply(state.query.goal, output)
+    if not isinstance(state.options.margin, ScoreMargin):
         return reply
     assert reply.margin is not None
-    margin = reply.margin - case.request.margin.amount
+    margin = reply.margin - state.options.margin.amount
     return Reply(reply.reached & (margin >= 0), margin)
 
 
-def _plausible(engine: Engine, case: Case, rows: Matrix, reply: Reply) -> Reply:
+def _plausible(state: QueryState, rows: Matrix, reply: Reply) -> Reply:
     """Refuse rows that are far from the data; the margin falls with the distance, so that it leads back."""
-    assert case.goal is not None
-    data = engine.neighbourhood(case.goal)
+    data = state.engine.background.neighbourhood(state.query.goal)
     # Where most rows repeat, only rows of the data themselves are as near as is usual.
     excess = (data.distance(rows) - data.usual) / (data.usual or 1.0)
     refused = excess > _ROUNDING
     if reply.margin is None:
         return Reply(reply.reached & ~refused, None)
-    slack = np.where(refused, np.minimum(-excess * engine.score_size, _JUST_MISSED), np.inf)
+    slack = np.where(refused, np.minimum(-excess * state.engine.judging.score_size, _JUST_MISSED), np.inf)
     return Reply(reply.reached & ~refused, np.minimum(reply.margin, slack))
 
 
@@ -118,13 +120,13 @@ def _refused(reply: Reply, refused: NDArray[np.bool_]) -> Reply:
     return Reply(reply.reached & ~refused, margin)
 
 
-def verdicts(engine: Engine, rows: Matrix, queries: Matrix) -> list[Output]:
+def predictions(judging: Judging, rows: Matrix, queries: Matrix) -> list[Output]:
     """Ask the model itself about rows: in one batch, or one by one where the batch matters.
 
     Rows may miss cells that their query misses; `queries` is that of all rows, or one a row.
     """
-    oracle, missing = engine.oracle(), np.broadcast_to(np.isnan(queries), rows.shape)
-    if engine.batch_matters:
+    oracle, missing = judging.oracle(), np.broadcast_to(np.isnan(queries), rows.shape)
+    if judging.batch_matters:
         return [oracle.verdict(rows[i : i + 1], missing[i : i + 1]) for i in range(len(rows))]
     output = oracle.verdict(rows, missing)
     return [_part(output, i, i + 1) for i in range(len(rows))]
@@ -140,9 +142,16 @@ def chosen(output: Output, rows: slice | NDArray[np.int64]) -> Output:
     return Output(*(None if part is None else part[rows] for part in parts))
 
 
-def told(engine: Engine, goal: Goal, output: Output) -> tuple[Any, float | None]:
+def shown_answer(output: Output) -> Any:
+    """Return what the model says about a single row: its class, or its number."""
+    return (
+        output.labels[0] if output.labels is not None else None if output.values is None else output.values[0]
+    )
+
+
+def prediction_and_score(judging: Judging, goal: Goal, output: Output) -> tuple[Any, float | None]:
     """Return prediction and score of one row; numbers without the bits that depend on its batch."""
-    (prediction,), (score,) = shown(goal, output, engine.model.classes)
+    (prediction,), (score,) = shown(goal, output, judging.model.classes)
     if output.values is not None:
         number = _nine_digits(float(prediction), goal)
         return number, number
@@ -150,10 +159,48 @@ def told(engine: Engine, goal: Goal, output: Output) -> tuple[Any, float | None]
 
 
 def _nine_digits(value: float, goal: Goal) -> float:
-    """Return a number in nine digits, unless these would lie on the other side of what was wished for."""
+    """Return a number in nine digits, unless these would lie on the other side of what was asked for."""
     short = float(f"{value:.9g}")
     if isinstance(goal, ValueBetween) and (goal.low <= short <= goal.high) != (
         goal.low <= value <= goal.high
     ):
         return value
     return short
+
+
+def drive(
+    searches: Sequence[Generator[Question, Answered, None]],
+    ask: Callable[[Sequence[tuple[int, Question]]], Sequence[Answered]],
+    done: Callable[[int], object] = lambda _: None,
+    side_by_side: int = 256,
+) -> None:
+    """Run all searches to their end; `ask` gets the open questions of many at once, with their numbers.
+
+    A search sees only the replies to its own questions, so it takes the same way alone or among others.
+    At most `side_by_side` run at a time; as one ends (`done` is told its number) the next begins.
+    """
+    waiting = iter(range(len(searches)))
+    open_questions: dict[int, Question] = {}
+    while True:
+        while len(open_questions) < side_by_side and (number := next(waiting, None)) is not None:
+            _advance(searches, number, None, open_questions, done)
+        if not open_questions:
+            return
+        asked = list(open_questions.items())
+        open_questions.clear()
+        for (number, _), reply in zip(asked, ask(asked), strict=True):
+            _advance(searches, number, reply, open_questions, done)
+
+
+def _advance(
+    searches: Sequence[Generator[Question, Answered, None]],
+    number: int,
+    reply: Answered | None,
+    open_questions: dict[int, Question],
+    done: Callable[[int], object],
+) -> None:
+    search = searches[number]
+    try:
+        open_questions[number] = next(search) if reply is None else search.send(reply)
+    except StopIteration:
+        done(number)

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssba.boundary.bisection import Asking
-from ssba.columns.distance import Metric
+from ssba.columns.distance import Metric, changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
-from ssba.engine import Engine
-from ssba.pipeline.case import Case, Limits, Vector
-from ssba.pipeline.metering import asking, tried
+from ssba.pipeline.metering import asking, capped, scouted
+from ssba.pipeline.state import QueryState, Vector
 from ssba.search.archive import Archive
 from ssba.search.few import (
     MOST_SETS,
@@ -26,7 +25,6 @@ from ssba.search.few import (
     Singles,
     all_sets,
     best_singles,
-    changed_cells,
     forced_columns,
     nearer_by_bisection,
     set_probes,
@@ -34,7 +32,7 @@ from ssba.search.few import (
     single_probes,
     usefulness,
 )
-from ssba.search.refine import Effort, nearest_search
+from ssba.search.refine import nearest_search
 
 _SCOUT_ROWS = 400
 _SETS_BISECTED = 32
@@ -56,27 +54,27 @@ class Part:
     starts: Matrix
 
 
-def search_few(engine: Engine, case: Case, most: int, limits: Limits) -> Asking[None]:
-    """Search all regions of a case for rows that change at most so many columns."""
-    for archive in case.region_archives:
-        if case.begins_nearer(archive.region):
-            yield from _search_region(engine, case, archive, most, limits)
+def search_few(state: QueryState, most: int) -> Asking[None]:
+    """Search all regions of a state for rows that change at most so many columns."""
+    for archive in state.region_archives:
+        if state.found.begins_nearer(archive.region):
+            yield from _search_region(state, archive, most)
 
 
-def _search_region(engine: Engine, case: Case, archive: Archive, most: int, limits: Limits) -> Asking[None]:
+def _search_region(state: QueryState, archive: Archive, most: int) -> Asking[None]:
     region = archive.region
-    yield from tried(case, asking(region.start[None, :]), archive, 1, limits)
-    known, order, singles = yield from _columns_by_use(engine, case, archive, limits)
+    yield from capped(state, asking(region.start[None, :]), archive, 1)
+    known, order, singles = yield from _columns_by_use(state, archive)
     parts = [
         Part(part, frozenset(columns), set_probes(part, known, singles))
-        for columns, part in _feasible_parts(engine, region, order, most, limits)
+        for columns, part in _feasible_parts(state, region, order, most)
     ]
-    reached = yield from _probe(engine, case, archive, parts, limits)
-    yield from _search_parts(engine, case, _most_promising(parts, reached), limits)
+    reached = yield from _probe(state, archive, parts)
+    yield from _search_parts(state, _most_promising(parts, reached))
 
 
 def _feasible_parts(
-    engine: Engine, region: Region, order: list[int], most: int, limits: Limits
+    state: QueryState, region: Region, order: list[int], most: int
 ) -> list[tuple[tuple[int, ...], Region]]:
     """Return the most useful small sets of columns whose change alone is feasible, and what they may be.
 
@@ -86,20 +84,20 @@ def _feasible_parts(
     moved = np.flatnonzero(changed_cells(region.start[None, :], region.x)[0]).tolist()
     forced = forced_columns(region)
     sets = dict.fromkeys([*sets_to_try(order, moved, most), *sets_to_try(order, forced, most)])
-    found = _parts(engine, region, sets, limits)
-    if found or region.rows is None:
+    found = _parts(state, region, sets)
+    if found or region.linear is None:
         return found
-    related = [j for j in order if (region.rows.A[:, j] != 0).any()]
+    related = [j for j in order if (region.linear.A[:, j] != 0).any()]
     others = (one for one in all_sets(related, forced, most) if one not in sets)
-    return _parts(engine, region, itertools.islice(others, MOST_SETS), limits)
+    return _parts(state, region, itertools.islice(others, MOST_SETS))
 
 
 def _parts(
-    engine: Engine, region: Region, sets: Iterable[tuple[int, ...]], limits: Limits
+    state: QueryState, region: Region, sets: Iterable[tuple[int, ...]]
 ) -> list[tuple[tuple[int, ...], Region]]:
     found = []
     for columns in sets:
-        part = None if limits.is_over() else part_of(region, columns, engine.metric)
+        part = None if state.limits.is_over() else part_of(region, columns, state.engine.metric)
         if part is not None:
             found.append((columns, part))
     return found
@@ -120,89 +118,81 @@ def part_of(region: Region, columns: tuple[int, ...] | frozenset[int], metric: M
     return holding(region, ~np.isin(np.arange(len(region.x)), list(columns)), metric)
 
 
-def search_part(engine: Engine, case: Case, part: Part, limits: Limits) -> Asking[Archive]:
+def search_part(state: QueryState, part: Part) -> Asking[Archive]:
     """Search a part of a region for the nearest row, from the part's own starts and the usual ones."""
-    archive = Archive(part.region, engine.metric)
-    case.archives.append(archive)
-    pool = case.pool.with_guesses(part.starts) if len(part.starts) else case.pool
+    archive = state.new_archive(part.region)
+    pool = state.pool.with_guesses(part.starts) if len(part.starts) else state.pool
     rows = min(_ROWS_A_SET + _ROWS_A_COLUMN * len(part.free), _MOST_ROWS)
-    yield from tried(case, nearest_search(archive, pool, engine.seed, Effort()), archive, rows, limits)
+    yield from capped(state, nearest_search(archive, pool, state.engine.seed), archive, rows)
     if archive.has_found:
         # The search may have come to its limit before it came all the way back.
         search = nearer_by_bisection(part.region, archive.nearest(1), _FINE)
-        yield from tried(case, search, archive, math.inf, limits)
+        yield from capped(state, search, archive, math.inf)
     return archive
 
 
-def _search_parts(engine: Engine, case: Case, parts: list[Part], limits: Limits) -> Asking[None]:
+def _search_parts(state: QueryState, parts: list[Part]) -> Asking[None]:
     for part in parts:
-        if case.begins_nearer(part.region):
-            yield from search_part(engine, case, part, limits)
+        if state.found.begins_nearer(part.region):
+            yield from search_part(state, part)
 
 
-def _columns_by_use(
-    engine: Engine, case: Case, archive: Archive, limits: Limits
-) -> Asking[tuple[Vector, list[int], Singles]]:
+def _columns_by_use(state: QueryState, archive: Archive) -> Asking[tuple[Vector, list[int], Singles]]:
     """Return a row that shows where each free column should go, the columns in order, and each alone."""
     region = archive.region
-    found = yield from _scout(engine, case, region, limits)
-    singles = yield from _try_singles(engine, case, archive, limits)
+    found = yield from _scout(state, region)
+    singles = yield from _try_singles(state, archive)
     known = singles.values
     if len(found):
         known = np.where(changed_cells(found[:1], region.start)[0], found[0], known)
-    use = usefulness(engine.metric.parts(found, case.x), singles.alone, singles.gains)
+    use = usefulness(state.engine.metric.parts(found, state.x), singles.alone, singles.gains)
     return known, [int(j) for j in np.argsort(-use, kind="stable") if region.free[j]], singles
 
 
-def _try_singles(engine: Engine, case: Case, archive: Archive, limits: Limits) -> Asking[Singles]:
+def _try_singles(state: QueryState, archive: Archive) -> Asking[Singles]:
     """Change one column at a time as far as it goes, and come back from where the target was reached."""
     region = archive.region
     probes = single_probes(region, _REACH)
     reach, slopes = np.full(len(probes), np.inf), np.zeros(len(probes))
-    reply = yield from tried(case, asking(probes), archive, len(probes), limits)
+    reply = yield from capped(state, asking(probes), archive, len(probes))
     if reply is not None:
         if reply.margin is not None:
-            far = engine.metric.distance(probes, region.start)
+            far = state.engine.metric.distance(probes, region.start)
             slopes = reply.margin / np.maximum(far, NEXT_TO_NOTHING)
             slopes -= slopes.min()
-        near = yield from _nearer(case, archive, probes[reply.reached], limits)
-        reach[reply.reached] = engine.metric.distance(near, region.start)
+        near = yield from _nearer(state, archive, probes[reply.reached])
+        reach[reply.reached] = state.engine.metric.distance(near, region.start)
     return best_singles(region, probes, reach, slopes)
 
 
-def _nearer(case: Case, archive: Archive, rows: Matrix, limits: Limits) -> Asking[Matrix]:
+def _nearer(state: QueryState, archive: Archive, rows: Matrix) -> Asking[Matrix]:
     """Bisect from the start to rows that reached the target; rows as they are where the budget ends."""
     if not len(rows):
         return rows
     search = nearer_by_bisection(archive.region, rows, _TOLERANCE)
-    near = yield from tried(case, search, archive, math.inf, limits)
+    near = yield from capped(state, search, archive, math.inf)
     return rows if near is None else near
 
 
-def _scout(engine: Engine, case: Case, region: Region, limits: Limits) -> Asking[Matrix]:
+def _scout(state: QueryState, region: Region) -> Asking[Matrix]:
     """Search briefly without the limit on changes; return the nearest rows that reached the target."""
-    archive = Archive(region, engine.metric)
-    case.scouts.append(archive)
-    case.scouting = True
-    search = nearest_search(archive, case.pool, engine.seed, Effort())
-    yield from tried(case, search, archive, _SCOUT_ROWS, limits)
-    case.scouting = False
+    archive = Archive(region, state.engine.metric)
+    search = nearest_search(archive, state.pool, state.engine.seed)
+    yield from scouted(state, search, archive, _SCOUT_ROWS)
     return np.asarray(archive.nearest(8))
 
 
-def _probe(
-    engine: Engine, case: Case, archive: Archive, parts: list[Part], limits: Limits
-) -> Asking[list[float]]:
+def _probe(state: QueryState, archive: Archive, parts: list[Part]) -> Asking[list[float]]:
     """Ask about the starts of all parts at once; return how near each has a row that reached the target."""
     rows = [part.starts for part in parts]
     if not any(map(len, rows)):
         return [np.inf] * len(parts)
     asked, owner = np.concatenate(rows), np.repeat(np.arange(len(parts)), list(map(len, rows)))
-    reply = yield from tried(case, asking(asked), archive, len(asked), limits)
+    reply = yield from capped(state, asking(asked), archive, len(asked))
     reached = np.zeros(len(asked), dtype=bool) if reply is None else reply.reached
-    distances = np.where(reached, engine.metric.distance(asked, case.x), np.inf)
+    distances = np.where(reached, state.distance(asked), np.inf)
     first = [int(i) for i in np.lexsort([distances, owner])[np.r_[True, np.diff(np.sort(owner)) > 0]]]
     best = sorted((i for i in first if reached[i]), key=lambda i: (distances[i], i))[:_SETS_BISECTED]
-    near = yield from _nearer(case, archive, asked[best], limits)
-    distances[best] = engine.metric.distance(near, case.x)
+    near = yield from _nearer(state, archive, asked[best])
+    distances[best] = state.distance(near)
     return [float(np.min(distances[owner == i], initial=np.inf)) for i in range(len(parts))]

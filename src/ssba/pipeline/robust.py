@@ -3,15 +3,14 @@
 import numpy as np
 
 from ssba.boundary.bisection import Asking
+from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
-from ssba.engine import Engine
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import goal_reply, verdicts
-from ssba.pipeline.case import Case, Limits, Vector
-from ssba.pipeline.metering import asking, tried
+from ssba.pipeline.asking import goal_reply, predictions
+from ssba.pipeline.metering import asking, capped, scouted
+from ssba.pipeline.state import QueryState, Vector
 from ssba.search.archive import Archive
-from ssba.search.few import changed_cells
 from ssba.search.pick import pick_order
 from ssba.search.robust import normal_from_labels
 
@@ -27,111 +26,103 @@ _ROWS_A_COLUMN, _ROWS_BESIDE = 4, 40
 _SALT = 211
 
 
-def ball_rows(engine: Engine, case: Case, z: Vector, seed: int) -> Matrix:
+def ball_rows(state: QueryState, z: Vector, seed: int) -> Matrix:
     """Return the rows by which the ball around `z` is checked."""
-    assert case.request.radius is not None
-    return engine.surface.check_rows(z, case.x, case.request.radius, seed)
+    assert state.options.radius is not None
+    return state.engine.surface.check_rows(z, state.x, state.options.radius, seed)
 
 
-def ball_holds(engine: Engine, case: Case, z: Vector) -> bool:
+def ball_holds(state: QueryState, z: Vector) -> bool:
     """Ask the model itself about the ball around a row, with directions that no search has seen."""
-    rows = ball_rows(engine, case, z, engine.seed + _SALT)
-    case.verified_rows += len(rows)
-    return all(bool(goal_reply(engine, case, one).reached[0]) for one in verdicts(engine, rows, case.x))
+    rows = ball_rows(state, z, state.engine.seed + _SALT)
+    state.spent.verified_rows += len(rows)
+    return all(
+        bool(goal_reply(state, one).reached[0]) for one in predictions(state.engine.judging, rows, state.x)
+    )
 
 
-def make_room(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
+def push_off_boundary(state: QueryState) -> Asking[None]:
     """Push the best answers away from the boundary until the ball around them reaches the target."""
-    if case.request.radius is None or not case.has_hits:
+    if not state.found.has_hits:
         return
-    request, rows = case.request, case.hits
+    options, rows = state.options, state.found.hits
     order, _ = pick_order(
         rows,
-        case.x,
-        engine.metric,
-        request.k + _SPARE_ANSWERS,
+        state.x,
+        state.engine.metric,
+        options.k + _SPARE_ANSWERS,
         0,
-        diversity=request.diversity,
-        price=request.price,
+        diversity=options.diversity,
+        price=options.price,
     )
     with_room = 0
     for row in rows[order]:
-        if with_room == request.k or limits.rows <= case.rows_asked or limits.is_over():
+        if with_room == options.k or state.limits.rows <= state.rows_asked or state.limits.is_over():
             return
-        with_room += yield from _push_out(engine, case, row, limits)
+        with_room += yield from _push_out(state, row)
 
 
-def _push_out(engine: Engine, case: Case, row: Vector, limits: Limits) -> Asking[bool]:
+def _push_out(state: QueryState, row: Vector) -> Asking[bool]:
     """Push one row the ways out; tell whether that gave it room.
 
     Whatever held is kept, so that a larger budget only adds to it.
     """
-    region = next(one for one in case.regions if one.contains(row[None, :])[0])
-    ways = yield from _ways_out(engine, case, region, row, limits)
+    region = state.query.region_of(row)
+    ways = yield from _ways_out(state, region, row)
     best: tuple[float, Vector, float] | None = None
     for way in ways:
-        least = yield from _least_push(engine, case, region, (row, way), limits)
-        if case.was_stopped:
+        least = yield from _least_push(state, region, (row, way))
+        if state.was_stopped:
             return False
         if least is not None:
-            pushed = _pushed(engine, case, region, (row, way), least)
-            length = float(engine.metric.distance(pushed[None, :], case.x)[0])
+            pushed = _pushed(state, region, (row, way), least)
+            length = float(state.distance(pushed[None, :])[0])
             if best is None or length < best[0]:
                 best = (length, way, least)
     if best is None:
         return False
     _, way, least = best
-    case.roomy += [_pushed(engine, case, region, (row, way), least + more) for more in _FURTHER]
+    state.found.robust_rows += [_pushed(state, region, (row, way), least + more) for more in _FURTHER]
     return True
 
 
-def _pushed(engine: Engine, case: Case, region: Region, course: tuple[Vector, Vector], push: float) -> Vector:
+def _pushed(state: QueryState, region: Region, course: tuple[Vector, Vector], push: float) -> Vector:
     """Return the row moved so many radii on its course, and pulled back into the region."""
-    assert case.request.radius is not None
+    assert state.options.radius is not None
     row, way = course
-    moved = row + way * push * case.request.radius * engine.metric.scale / engine.metric.weight
+    moved = row + way * push * state.options.radius * state.engine.metric.scale / state.engine.metric.weight
     return np.asarray(region.pull_in(np.where(region.held, row, moved)[None, :])[0][0])
 
 
-def _ways_out(
-    engine: Engine, case: Case, region: Region, row: Vector, limits: Limits
-) -> Asking[list[Vector]]:
+def _ways_out(state: QueryState, region: Region, row: Vector) -> Asking[list[Vector]]:
     """Return ways from the boundary: along its normal, as rows around tell it, and away from the query."""
-    assert case.request.radius is not None
-    surface = engine.surface
+    assert state.options.radius is not None
+    surface = state.engine.surface
     count = _ROWS_BESIDE + _ROWS_A_COLUMN * int(surface.movable.sum())
-    directions = surface.directions(count, np.random.default_rng([engine.seed, _SALT]))
-    around = surface.rows(row, directions, case.request.radius)
-    reply = yield from _asked_freely(engine, case, region, around, limits)
-    ways = [-one for one in surface.toward(row, case.x)]
+    directions = surface.directions(count, np.random.default_rng([state.engine.seed, _SALT]))
+    around = surface.rows(row, directions, state.options.radius)
+    reply = yield from _asked_freely(state, region, around)
+    ways = [-one for one in surface.toward(row, state.x)]
     if reply is not None:
         normal = normal_from_labels(directions, reply.reached)
-        if case.request.wants_few:
+        if state.options.wants_few:
             # Columns that the answer leaves alone are left alone.
-            normal = np.where(changed_cells(row[None, :], case.x)[0], normal, 0.0)
+            normal = np.where(changed_cells(row[None, :], state.x)[0], normal, 0.0)
         ways += [normal] if normal.any() else []
     return ways
 
 
-def _asked_freely(
-    engine: Engine, case: Case, region: Region, rows: Matrix, limits: Limits
-) -> Asking[Reply | None]:
-    """Ask whether rows reach the goal, whatever else the request says; they are no answers."""
-    archive = Archive(region, engine.metric)
-    case.scouts.append(archive)
-    case.scouting = True
-    reply = yield from tried(case, asking(rows), archive, len(rows), limits)
-    case.scouting = False
-    return reply
+def _asked_freely(state: QueryState, region: Region, rows: Matrix) -> Asking[Reply | None]:
+    """Ask whether rows reach the goal, whatever else the options say; they are no answers."""
+    archive = Archive(region, state.engine.metric)
+    return (yield from scouted(state, asking(rows), archive, len(rows)))
 
 
-def _least_push(
-    engine: Engine, case: Case, region: Region, course: tuple[Vector, Vector], limits: Limits
-) -> Asking[float | None]:
+def _least_push(state: QueryState, region: Region, course: tuple[Vector, Vector]) -> Asking[float | None]:
     """Return how many radii the row must be pushed at least; None where no push will do."""
     failed = 0.0
     for push in _PUSHES:
-        holds = yield from _holds(engine, case, region, _pushed(engine, case, region, course, push), limits)
+        holds = yield from _holds(state, region, _pushed(state, region, course, push))
         if holds is None:
             return None
         if holds:
@@ -141,24 +132,23 @@ def _least_push(
         return None
     for _ in range(_HALVINGS if push > 0 else 0):
         middle = 0.5 * (failed + push)
-        tighter = _pushed(engine, case, region, course, middle)
-        holds = yield from _holds(engine, case, region, tighter, limits)
+        tighter = _pushed(state, region, course, middle)
+        holds = yield from _holds(state, region, tighter)
         if holds is None:
             return push
         failed, push = (failed, middle) if holds else (middle, push)
     return push
 
 
-def _holds(engine: Engine, case: Case, region: Region, z: Vector, limits: Limits) -> Asking[bool | None]:
+def _holds(state: QueryState, region: Region, z: Vector) -> Asking[bool | None]:
     """Tell whether a row is an answer and the ball around it holds; None where the budget ends."""
-    archive = Archive(region, engine.metric)
-    case.archives.append(archive)
-    reply = yield from tried(case, asking(z[None, :]), archive, 1, limits)
+    archive = state.new_archive(region)
+    reply = yield from capped(state, asking(z[None, :]), archive, 1)
     if reply is None:
         return None
     if not archive.has_found:
         return False
-    around = yield from _asked_freely(engine, case, region, ball_rows(engine, case, z, engine.seed), limits)
+    around = yield from _asked_freely(state, region, ball_rows(state, z, state.engine.seed))
     if around is not None and around.reached.all():
-        case.roomy.append(z)
+        state.found.robust_rows.append(z)
     return None if around is None else bool(around.reached.all())

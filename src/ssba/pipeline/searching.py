@@ -1,4 +1,4 @@
-"""The searches of one case, one after the other on one budget.
+"""The searches of one query, one after the other on one budget.
 
 The rows asked are the same for every budget, up to where it ends. So a larger budget can only add candidates.
 Only where it allows for all legal rows are these asked instead, which gives the exact answer.
@@ -7,44 +7,44 @@ Only where it allows for all legal rows are these asked instead, which gives the
 import math
 
 from ssba.boundary.bisection import Asking
-from ssba.engine import Engine
-from ssba.pipeline.case import Case, Limits
 from ssba.pipeline.evidence import ask_all_nearer, gather_evidence, with_draws
 from ssba.pipeline.few import search_few
-from ssba.pipeline.metering import tried
-from ssba.pipeline.robust import make_room
-from ssba.pipeline.shells import ask_outward
+from ssba.pipeline.metering import capped
+from ssba.pipeline.robust import push_off_boundary
+from ssba.pipeline.shells import search_in_shells
 from ssba.pipeline.sparse import search_levers, sparsify
+from ssba.pipeline.state import QueryState
 from ssba.search.archive import Archive
-from ssba.search.refine import Effort, nearest_search
+from ssba.search.refine import nearest_search
 from ssba.search.turns import Waiting, in_turns
 
 
-def search_case(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
-    """Search for what the case asks for; all finds are in its archives."""
-    if case.request.max_changes is None:
-        yield from _nearest(engine, case, limits)
+def search_query(state: QueryState) -> Asking[None]:
+    """Search for what the query asks for; all finds are in its archives."""
+    if state.options.max_changes is None:
+        yield from _nearest(state)
     else:
-        yield from search_few(engine, case, case.request.max_changes, limits)
-    yield from gather_evidence(engine, case, limits)
-    yield from sparsify(engine, case, limits)
-    yield from search_levers(engine, case, limits)
-    yield from make_room(engine, case, limits)
-    if case.request.radius is not None:
+        yield from search_few(state, state.options.max_changes)
+    yield from gather_evidence(state)
+    if state.options.price > 1:
+        yield from sparsify(state)
+        yield from search_levers(state)
+    if state.options.radius is not None:
+        yield from push_off_boundary(state)
         # Room is made around what the search found, whether or not the budget allows for this.
-        yield from ask_all_nearer(engine, case, limits)
+        yield from ask_all_nearer(state)
 
 
-def _nearest(engine: Engine, case: Case, limits: Limits) -> Asking[None]:
+def _nearest(state: QueryState) -> Asking[None]:
     """Search all regions in turns, the nearest first; one that begins beyond the best answer is left out."""
-    if (yield from ask_outward(engine, case, limits)):
+    if (yield from search_in_shells(state)):
         return
-    searches = [_in_region(engine, case, archive, limits) for archive in case.region_archives]
-    yield from with_draws(engine, case, in_turns(searches), limits)
+    searches = [_in_region(state, archive) for archive in state.region_archives]
+    yield from with_draws(state, in_turns(searches))
 
 
-def _in_region(engine: Engine, case: Case, archive: Archive, limits: Limits) -> Waiting:
-    stored = case.stored and case.stored.inside(archive.region)
-    search = nearest_search(archive, case.pool, engine.seed, Effort(), stored)
-    running = tried(case, search, archive, math.inf, limits)
-    return Waiting(running, lambda: case.begins_nearer(archive.region))
+def _in_region(state: QueryState, archive: Archive) -> Waiting:
+    stored = state.stored and state.stored.inside(archive.region)
+    search = nearest_search(archive, state.pool, state.engine.seed, stored)
+    running = capped(state, search, archive, math.inf)
+    return Waiting(running, lambda: state.found.begins_nearer(archive.region))

@@ -4,38 +4,37 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ssba.boundary.bisection import Asking
-from ssba.engine import Engine
-from ssba.pipeline.case import Case, Limits
-from ssba.pipeline.metering import tried
+from ssba.pipeline.metering import capped
+from ssba.pipeline.state import QueryState
 from ssba.search.archive import Archive
 from ssba.search.exhaust import Extent, ask_all, extent_of, legal_rows_within
 
 # More rows than this are not asked for the sake of an exact answer.
-MOST_EXHAUSTED = 8000
+MAX_ENUMERATED = 8000
 # Rows come in shells: the first has so many of the coarsest steps, each other is so many times as wide.
 _FIRST, _WIDER = 4.0, 1.5
 
 
-def ask_outward(engine: Engine, case: Case, limits: Limits) -> Asking[bool]:
+def search_in_shells(state: QueryState) -> Asking[bool]:
     """Ask about ever more distant legal rows until one reaches the target; tell whether that could be done.
 
-    It can where one answer is asked for, evidence is wished for, and the budget allows for all rows.
+    It can where one answer is asked for, evidence is asked for, and the budget allows for all rows.
     """
-    request, archives = case.request, case.region_archives
-    if not request.evidence or request.k > 1 or request.wants_few or request.radius is not None:
+    options, archives = state.options, state.region_archives
+    if not options.evidence or options.k > 1 or options.wants_few or options.radius is not None:
         return False
-    extents = [extent_of(archive.region, engine.metric, MOST_EXHAUSTED) for archive in archives]
+    extents = [extent_of(archive.region, state.engine.metric, MAX_ENUMERATED) for archive in archives]
     known = [extent for extent in extents if extent is not None]
-    allowed = min(MOST_EXHAUSTED, limits.rows - case.rows_asked)
+    allowed = min(MAX_ENUMERATED, state.limits.rows - state.rows_asked)
     if len(known) < len(extents) or sum(extent.rows for extent in known) > allowed:
         return False
     for inner, outer in _shells(known):
         for archive in archives:
-            yield from _ask_between(engine, case, archive, (inner, outer), limits)
+            yield from _ask_between(state, archive, (inner, outer))
         # All rows within the shell were asked; what time left unasked is marked in its archive.
-        if case.best_distance <= outer or any(archive.stopped for archive in archives):
+        if state.found.best_distance <= outer or any(archive.stopped for archive in archives):
             break
-    case.exhausted = not any(archive.stopped for archive in archives)
+    state.found.exhausted = not any(archive.stopped for archive in archives)
     return True
 
 
@@ -46,13 +45,11 @@ def _shells(extents: Sequence[Extent]) -> Iterator[tuple[float, float]]:
         inner, outer = outer, _WIDER * outer
 
 
-def _ask_between(
-    engine: Engine, case: Case, archive: Archive, radii: tuple[float, float], limits: Limits
-) -> Asking[None]:
+def _ask_between(state: QueryState, archive: Archive, radii: tuple[float, float]) -> Asking[None]:
     """Ask about the legal rows of a region between two distances, nearest first, until one reaches."""
-    rows = legal_rows_within(archive.region, engine.metric, radii[1], MOST_EXHAUSTED)
+    rows = legal_rows_within(archive.region, state.engine.metric, radii[1], MAX_ENUMERATED)
     assert rows is not None
-    distances = engine.metric.distance(rows, case.x)
+    distances = state.distance(rows)
     beyond = int((distances < radii[0]).sum())
-    search = ask_all(rows[beyond:], distances[beyond:], lambda: case.best_distance)
-    yield from tried(case, search, archive, math.inf, limits)
+    search = ask_all(rows[beyond:], distances[beyond:], lambda: state.found.best_distance)
+    yield from capped(state, search, archive, math.inf)

@@ -4,19 +4,16 @@ Linear models are always solved exactly, since that takes milliseconds, and less
 free categories. Trees take seconds and are opened only where the call asks for a proof.
 """
 
-import math
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
-from ssba.engine import Engine
 from ssba.errors import ArgumentError
+from ssba.options import SHORTER
 from ssba.pipeline.asking import run_searches
-from ssba.pipeline.case import SHORTER, Case, Limits, Vector
-from ssba.pipeline.metering import asking, watched
+from ssba.pipeline.metering import offered
+from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
@@ -28,103 +25,106 @@ _OUTWARD = np.array([0.0, 1e-9, 1e-7, 1e-5])
 _APART = 1e-6
 
 
-def solve_inside(engine: Engine, cases: Sequence[Case], limits: Limits) -> list[Case]:
-    """Solve what linear models allow without a search; return the cases that still want one."""
-    opened = engine.opened_linear
-    plain = [case for case in cases if opened is not None and _is_plain(case)]
+def solve_exactly(states: States) -> list[QueryState]:
+    """Solve what linear models allow without a search; return the queries that still want one."""
+    opened = states[0].engine.judging.opened_linear if states else None
+    plain = [state for state in states if opened is not None and _is_plain(state)]
     if opened is None or not plain:
-        return list(cases)
-    _look(engine, plain, opened, limits)
-    settled = {id(case) for case in plain if case.is_settled and not is_contradicted(case)}
-    return [case for case in cases if id(case) not in settled]
+        return list(states)
+    _look(plain, opened)
+    settled = {id(state) for state in plain if state.found.is_settled and not is_contradicted(state)}
+    return [state for state in states if id(state) not in settled]
 
 
-def look_inside(engine: Engine, cases: Sequence[Case], limits: Limits) -> None:
+def tighten_exactly(states: States) -> None:
     """After the search: add the exact row where there is a nearer one, and a bound."""
-    opened: Opened | None = engine.opened_linear
-    if opened is None and any(case.request.prove for case in cases):
-        opened = engine.opened
-    wanted = [case for case in cases if isinstance(opened, Additive) or case.request.prove]
+    if not states:
+        return
+    judging = states[0].engine.judging
+    opened: Opened | None = judging.opened_linear
+    if opened is None and any(state.options.prove for state in states):
+        opened = judging.opened
+    wanted = [state for state in states if isinstance(opened, Additive) or state.options.prove]
     if opened is not None and wanted:
-        _look(engine, [case for case in wanted if case.lower_bound is None], opened, limits)
+        _look([state for state in wanted if state.found.lower_bound is None], opened)
 
 
-def _is_plain(case: Case) -> bool:
+def _is_plain(state: QueryState) -> bool:
     """Whether the nearest row of all is the whole answer."""
-    request = case.request
-    return request.k == 1 and request.price == 1 and not request.wishes
+    options = state.options
+    return options.k == 1 and options.price == 1 and not options.limits
 
 
-def _look(engine: Engine, cases: Sequence[Case], opened: Opened, limits: Limits) -> None:
+def _look(states: States, opened: Opened) -> None:
     found = []
-    for case in cases:
-        rows = _solve(engine, case, opened, limits) if case.knows_all_regions else []
-        rows += _counterexamples(engine, case)
-        found += [(case, archive, row) for archive, row in rows]
-    searches: list[Asking[None]] = [_offer(case, archive, row, limits) for case, archive, row in found]
-    run_searches(engine, [case for case, _, _ in found], searches, clock=limits.clock)
+    for state in states:
+        rows = _solve(state, opened) if state.query.has_all_regions else []
+        rows += _counterexamples(state)
+        found += [(state, archive, row) for archive, row in rows]
+    searches: list[Asking[None]] = [_offer(state, archive, row) for state, archive, row in found]
+    run_searches([state for state, _, _ in found], searches)
 
 
-def _offer(case: Case, archive: Archive, row: Vector, limits: Limits) -> Asking[None]:
+def _offer(state: QueryState, archive: Archive, row: Vector) -> Asking[None]:
     region = archive.region
     rows = region.snap(np.where(np.isnan(row), row, row + _OUTWARD[:, None] * (row - region.start)))
     rows = np.unique(rows, axis=0)
-    yield from watched(case, asking(rows), archive, math.inf, limits)
+    yield from offered(state, rows, archive)
 
 
-def _solve(engine: Engine, case: Case, opened: Opened, limits: Limits) -> list[tuple[Archive, Vector]]:
+def _solve(state: QueryState, opened: Opened) -> list[tuple[Archive, Vector]]:
     """Return the nearest rows by region, and keep the least of their bounds; none where one is unknown."""
     rows: list[tuple[Archive, Vector]] = []
     bounds = []
-    for archive in case.region_archives:
+    for archive in state.region_archives:
         begins = archive.region.begins
-        if begins >= case.best_distance:
+        if begins >= state.found.best_distance:
             bounds.append(begins)
             continue
-        exact = None if limits.is_over() else _nearest(engine, case, archive, opened, limits)
+        exact = None if state.limits.is_over() else _nearest(state, archive, opened)
         if exact is None:
             return rows
         bounds.append(max(begins, exact.lower_bound))
         if exact.row is not None:
             rows.append((archive, exact.row))
-    case.lower_bound = min(bounds)
+    state.found.lower_bound = min(bounds)
     return rows
 
 
-def _counterexamples(engine: Engine, case: Case) -> list[tuple[Archive, Vector]]:
+def _counterexamples(state: QueryState) -> list[tuple[Archive, Vector]]:
     """Return background rows that reach the goal nearer than the bound says any can, the nearest by region.
 
     There is none, unless the model is not what it was read as.
     """
-    if case.lower_bound is None:
+    if state.found.lower_bound is None:
         return []
-    assert case.goal is not None
-    known = engine.neighbourhood(case.goal).rows
-    distance = engine.metric.distance(known, case.x)
-    nearer = np.argsort(distance, kind="stable")[: int((distance < case.lower_bound * (1 - _APART)).sum())]
+    known = state.engine.background.neighbourhood(state.query.goal).rows
+    distance = state.distance(known)
+    contradicting = int((distance < state.found.lower_bound * (1 - _APART)).sum())
+    nearer = np.argsort(distance, kind="stable")[:contradicting]
     found = []
-    for archive in case.region_archives:
+    for archive in state.region_archives:
         inside = known[nearer][archive.region.contains(known[nearer])]
         found += [(archive, row) for row in inside[:1]]
     return found
 
 
-def _nearest(engine: Engine, case: Case, archive: Archive, opened: Opened, limits: Limits) -> Exact | None:
-    assert case.goal is not None
-    goal = case.goal
+def _nearest(state: QueryState, archive: Archive, opened: Opened) -> Exact | None:
+    goal = state.query.goal
 
     def reached(rows: Matrix) -> NDArray[np.bool_]:
-        case.verified_rows += len(rows)
-        return np.asarray(engine.judge(goal, engine.oracle().verdict(rows, np.isnan(case.x))).reached)
+        state.spent.verified_rows += len(rows)
+        judging = state.engine.judging
+        return np.asarray(judging.reply(goal, judging.oracle().verdict(rows, np.isnan(state.x))).reached)
 
-    question = Question(goal, archive.region, engine.metric, reached, limits.deadline)
+    question = Question(goal, archive.region, state.engine.metric, reached, state.limits.deadline)
     known = archive.nearest(1)[0] if archive.has_found else None
     if isinstance(opened, Additive):
         return nearest_exact(opened, question, known=known)
     near = nearest_by_search(opened, question, known=known)
     known = known if near is None else near
     exact = nearest_exact(opened, question, known=known)
-    if exact is None or exact.proved or limits.is_over():
+    if exact is None or exact.proved or state.limits.is_over():
         return exact
     return _better(exact, _by_cpsat(opened, question, known if exact.row is None else exact.row))
 
@@ -144,19 +144,19 @@ def _better(one: Exact, other: Exact | None) -> Exact:
     return Exact(row, max(one.lower_bound, other.lower_bound), other.proved)
 
 
-def is_contradicted(case: Case) -> bool:
+def is_contradicted(state: QueryState) -> bool:
     """Tell whether a row reached the target nearer than the opened model said any could.
 
     Then the model is not what it was read as, and nothing read off it holds.
     """
-    if case.lower_bound is None:
+    if state.found.lower_bound is None:
         return False
-    found = min((one.best_distance for one in case.scouts), default=case.best_distance)
-    return min(found, case.best_distance) < case.lower_bound * (1 - _APART)
+    found = min((one.best_distance for one in state.found.scouts), default=state.found.best_distance)
+    return min(found, state.found.best_distance) < state.found.lower_bound * (1 - _APART)
 
 
-def is_optimal(case: Case, distance: float) -> bool:
+def is_optimal(state: QueryState, distance: float) -> bool:
     """Tell whether a distance is the proved bound, up to what an answer in few digits may add."""
-    if case.lower_bound is None or is_contradicted(case):
+    if state.found.lower_bound is None or is_contradicted(state):
         return False
-    return distance <= case.lower_bound * (1 + SHORTER) * (1 + 1e-9)
+    return distance <= state.found.lower_bound * (1 + SHORTER) * (1 + 1e-9)

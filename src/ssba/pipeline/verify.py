@@ -2,174 +2,194 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import holds
-from ssba.engine import Engine
 from ssba.models.model import Output
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import judged, told, verdicts
-from ssba.pipeline.case import SHORTER, Case, Limits, Vector
+from ssba.options import SHORTER
+from ssba.pipeline.asking import judged, prediction_and_score, predictions
 from ssba.pipeline.robust import ball_holds, ball_rows
+from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
-from ssba.search.few import changed_cells
-from ssba.search.pick import pick_order
+from ssba.search.pick import APART, pick_order
 
 # Answers whose margin is thinner than this share of the largest score are asked about once more, alone:
 # a batch and a single row may differ in the last bits of their sums.
 _THIN = 2.0**-13
 
 
-def verify(engine: Engine, cases: Sequence[Case], limits: Limits | None = None) -> None:
-    """Check the best rows of every case, as written, and ask the model itself; the next where one fails.
+def verify(states: States) -> None:
+    """Check the best rows of every query, as written, and ask the model itself; the next where one fails.
 
     Where none passes, more and more are offered at a time, until there are no more: so whatever passes is
     found, however many nearer rows do not. Only the first are checked once the time is up.
     """
-    for case in cases:
-        _prepare_offers(engine, case)
-    open_cases, at_once = list(cases), 1
-    while open_cases:
+    checks = [_check_of(state) for state in states]
+    open_checks, at_once = checks, 1
+    while open_checks:
         offered = [
-            (case, group)
-            for case in open_cases
-            for group in itertools.islice(case.offers, at_once * (case.different - len(case.answers)))
+            (one, group)
+            for one in open_checks
+            for group in itertools.islice(one.offers, at_once * one.wanted)
         ]
         if not offered:
             break
-        _accept(engine, offered, limits)
-        open_cases = [case for case in open_cases if len(case.answers) < case.different]
+        _accept(offered)
+        open_checks = [one for one in open_checks if one.wanted > 0]
         at_once *= 2
-        if limits is not None and limits.is_over():
+        if states[0].limits.is_over():
             break
-    for case in cases:
-        _put_in_order(case)
+    for state in states:
+        _put_in_order(state)
 
 
-def _put_in_order(case: Case) -> None:
+@dataclass(frozen=True)
+class _Check:
+    """The rows to check for one query, each in several forms, and how many different answers there may be."""
+
+    state: QueryState
+    offers: Iterator[Matrix]
+    different: int
+
+    @property
+    def wanted(self) -> int:
+        return self.different - len(self.state.found.answers)
+
+
+def _put_in_order(state: QueryState) -> None:
     """Nearest first; where few changes were asked for, in the order of choice."""
-    if case.request.diversity == "levers" or case.request.sparsity == "none":
-        case.answers.sort(key=lambda answer: answer.distance)
-    if case.request.diversity == "levers":
-        # A spare that stood in for a refused row may change the columns of another answer, and more.
-        kept: list[Counterfactual] = []
-        for answer in case.answers:
-            if all(_cross(answer, other) for other in kept):
-                kept.append(answer)
-        case.answers = kept
+    if state.options.diversity == "levers" or state.options.sparsity == "none":
+        state.found.answers.sort(key=lambda answer: answer.distance)
 
 
-def _cross(one: Counterfactual, other: Counterfactual) -> bool:
-    ours, theirs = set(one.changes), set(other.changes)
-    return not (ours <= theirs or theirs <= ours)
+def _is_different(state: QueryState, z: Vector) -> bool:
+    """Tell whether a row differs from all answers so far, as `pick_order` means it.
+
+    A spare that stands in for a refused row may be much like another answer.
+    """
+    changed = changed_cells(z[None, :], state.x)[0]
+    ours = {name for name, moved in zip(state.engine.space.names, changed, strict=True) if moved}
+    nearest = min((one.distance for one in state.found.answers), default=0.0)
+    for one in state.found.answers:
+        theirs = set(one.changes)
+        if not (ours <= theirs or theirs <= ours):
+            continue
+        row = state.engine.space.encode_row(one.values)
+        apart = float(state.engine.metric.distance(z[None, :], row)[0])
+        # Rows in few digits may lie a little nearer to each other than those that were picked.
+        if state.options.diversity == "levers" or apart < (APART - 2 * SHORTER) * nearest:
+            return False
+    return True
 
 
-def _prepare_offers(engine: Engine, case: Case) -> None:
+def _check_of(state: QueryState) -> _Check:
     """Line up the rows to check: up to `k` different ones, then spares that stand in for refused ones."""
-    request, rows = case.request, case.hits
-    if request.radius is not None:
-        rows = np.stack(case.roomy) if case.roomy else rows[:0]
-    order, case.different = pick_order(
-        rows, case.x, engine.metric, request.k, len(rows), diversity=request.diversity, price=request.price
+    options, found, metric = state.options, state.found, state.engine.metric
+    rows = found.hits
+    if options.radius is not None:
+        rows = np.stack(found.robust_rows) if found.robust_rows else rows[:0]
+    order, different = pick_order(
+        rows, state.x, metric, options.k, len(rows), diversity=options.diversity, price=options.price
     )
-    if request.diversity == "levers" and case.levers and request.radius is None:
-        rows, spares = np.stack(case.levers), rows[order]
-        order, case.different = pick_order(
-            rows, case.x, engine.metric, request.k, 0, diversity=request.diversity
-        )
+    if options.diversity == "levers" and found.levers and options.radius is None:
+        rows, spares = np.stack(found.levers), rows[order]
+        order, different = pick_order(rows, state.x, metric, options.k, 0, diversity=options.diversity)
         rows, order = np.concatenate([rows, spares]), [*order, *range(len(rows), len(rows) + len(spares))]
-    case.offers = (_shorter(engine, case, rows[i]) for i in order)
+    return _Check(state, (_shorter(state, rows[i]) for i in order), different)
 
 
-def _shorter(engine: Engine, case: Case, row: Vector) -> Matrix:
+def _shorter(state: QueryState, row: Vector) -> Matrix:
     """Return the row with its changed numbers in few digits, the fewest first, and last as it was found.
 
     Rounding goes away from the query, so that it rather adds to the change than undoes it, and costs at
     most a small share of the distance. What a person reads is then the very number that was scored.
     """
-    rough = ~engine.space.grid.stepped & ~engine.metric.discrete & (row != case.x) & ~np.isnan(row - case.x)
+    grid, metric = state.engine.space.grid, state.engine.metric
+    rough = ~grid.stepped & ~metric.discrete & (row != state.x) & ~np.isnan(row - state.x)
     if not rough.any():
         return row[None, :]
-    magnitude = np.floor(np.log10(engine.metric.scale))
-    away = np.sign(np.nan_to_num(row - case.x))
+    magnitude = np.floor(np.log10(metric.scale))
+    away = np.sign(np.nan_to_num(row - state.x))
     forms = []
     for digits in (1, 2, 3, 4):
         power = 10.0 ** (digits - magnitude)
         short = np.where(away > 0, np.ceil(row * power), np.floor(row * power)) / power
         forms.append(np.where(rough, short, row))
-    rows = engine.space.grid.snap(np.stack(forms))
-    longest = (1 + SHORTER) * float(engine.metric.distance(row[None, :], case.x)[0])
-    return np.concatenate([rows[engine.metric.distance(rows, case.x) <= longest], row[None, :]])
+    rows = grid.snap(np.stack(forms))
+    longest = (1 + SHORTER) * float(state.distance(row[None, :])[0])
+    return np.concatenate([rows[state.distance(rows) <= longest], row[None, :]])
 
 
-def _accept(engine: Engine, offered: Sequence[tuple[Case, Matrix]], limits: Limits | None) -> None:
-    """Append to each case, of the groups of rows offered for it, the first row that passes every check."""
+def _accept(offered: Sequence[tuple[_Check, Matrix]]) -> None:
+    """Give each query, of the groups of rows offered for it, the first row that passes every check."""
+    engine, limits = offered[0][0].state.engine, offered[0][0].state.limits
     rows = np.concatenate([group for _, group in offered])
-    queries = np.concatenate([np.tile(case.x, (len(group), 1)) for case, group in offered])
+    queries = np.concatenate([np.tile(one.state.x, (len(group), 1)) for one, group in offered])
     written = engine.space.encode(engine.space.decode(rows))
-    answers = verdicts(engine, rows, queries)
+    outputs = predictions(engine.judging, rows, queries)
     begin = 0
-    for case, group in offered:
-        end = begin + len(group)
-        case.verified_rows += len(group)
-        enough = len(case.answers) >= (1 if limits is not None and limits.is_over() else case.different)
+    for one, group in offered:
+        state, end = one.state, begin + len(group)
+        state.spent.verified_rows += len(group)
+        enough = len(state.found.answers) >= (1 if limits.is_over() else one.different)
         for i in range(begin, begin if enough else end):
-            if passes(engine, case, written[i], answers[i]):
-                case.answers.append(counterfactual(engine, case, written[i], answers[i]))
+            if _is_different(state, written[i]) and passes(state, written[i], outputs[i]):
+                state.found.answers.append(counterfactual(state, written[i], outputs[i]))
                 break
         begin = end
 
 
-def passes(engine: Engine, case: Case, z: Vector, verdict: Output) -> bool:
+def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
     """Check a row as written: constraints, the model's own word, and that word for the row alone."""
-    reply = judged(engine, case, z[None, :], verdict)
-    if not reply.reached[0] or not is_feasible(engine, case, z):
+    reply = judged(state, z[None, :], verdict)
+    if not reply.reached[0] or not is_feasible(state, z):
         return False
-    if _is_thin(engine, reply):
-        alone = engine.oracle().verdict(z[None, :], np.isnan(case.x))
-        if not judged(engine, case, z[None, :], alone).reached[0]:
+    if _is_thin(state, reply):
+        alone = state.engine.judging.oracle().verdict(z[None, :], np.isnan(state.x))
+        if not judged(state, z[None, :], alone).reached[0]:
             return False
-    return case.request.radius is None or ball_holds(engine, case, z)
+    return state.options.radius is None or ball_holds(state, z)
 
 
-def _is_thin(engine: Engine, reply: Reply) -> bool:
-    return reply.margin is None or abs(float(reply.margin[0])) < _THIN * engine.score_size
+def _is_thin(state: QueryState, reply: Reply) -> bool:
+    return reply.margin is None or abs(float(reply.margin[0])) < _THIN * state.engine.judging.score_size
 
 
-def is_feasible(engine: Engine, case: Case, z: Vector) -> bool:
+def is_feasible(state: QueryState, z: Vector) -> bool:
     """Check a finished row against every constraint in user units, and against the declared columns."""
-    if not any(region.contains(z[None, :])[0] for region in case.regions):
+    if not any(region.contains(z[None, :])[0] for region in state.query.regions):
         return False
-    most = case.request.max_changes
-    if most is not None and changed_cells(z[None, :], case.x).sum() > most:
+    most = state.options.max_changes
+    if most is not None and changed_cells(z[None, :], state.x).sum() > most:
         return False
-    query, row = engine.space.row_values(case.x), engine.space.row_values(z)
-    return all(holds(one, query, row, engine.space.by_name) for one in case.constraints)
+    query, row = state.engine.space.row_values(state.x), state.engine.space.row_values(z)
+    return all(holds(one, query, row, state.engine.space.by_name) for one in state.query.constraints)
 
 
 def counterfactual(
-    engine: Engine, case: Case, z: Vector, output: Output, to_go: float | None = None
+    state: QueryState, z: Vector, output: Output, to_go: float | None = None
 ) -> Counterfactual:
     """Write a checked row for the user; `to_go` is what a bounded move leaves to the boundary."""
-    assert case.goal is not None
-    query, row = engine.space.row_values(case.x), engine.space.row_values(z)
-    prediction, score = told(engine, case.goal, output)
+    query, row = state.engine.space.row_values(state.x), state.engine.space.row_values(z)
+    prediction, score = prediction_and_score(state.engine.judging, state.query.goal, output)
     return Counterfactual(
         values=row,
         changes={name: (query[name], row[name]) for name in row if query[name] != row[name]},
-        distance=float(engine.metric.distance(z[None, :], case.x)[0]),
+        distance=float(state.distance(z[None, :])[0]),
         prediction=prediction,
         score=score,
         distance_to_boundary=to_go,
-        distance_to_data=_distance_to_data(engine, case, z),
-        rows_around=None if case.request.radius is None else len(ball_rows(engine, case, z, engine.seed)),
+        distance_to_data=_distance_to_data(state, z),
+        rows_around=None if state.options.radius is None else len(ball_rows(state, z, state.engine.seed)),
     )
 
 
-def _distance_to_data(engine: Engine, case: Case, z: Vector) -> float | None:
-    assert case.goal is not None
-    nearest = float(engine.neighbourhood(case.goal).distance(z[None, :])[0])
+def _distance_to_data(state: QueryState, z: Vector) -> float | None:
+    nearest = float(state.engine.background.neighbourhood(state.query.goal).distance(z[None, :])[0])
     return None if math.isinf(nearest) else nearest

@@ -1,28 +1,23 @@
 """Result objects: what a person gets for a query, with everything needed to check it later."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
+from ssba.arguments import listed
+from ssba.columns.distance import Norm
+from ssba.columns.layout import Layout
 from ssba.errors import ArgumentError
-from ssba.results import notebook as html
-from ssba.results import tables, text
-from ssba.results.advice import Advisor
+from ssba.json_form import JsonForm, build, kind_of, to_plain
+from ssba.models.targets import Goal
+from ssba.options import Budget, Options
+from ssba.results import notebook, tables, text
+from ssba.results.cohort.summary import Cohort, cohort_of
+from ssba.results.column import Column
 
-if TYPE_CHECKING:
-    from ssba.results.certificate.document import Certificate
-    from ssba.results.cohort.summary import Cohort
-    from ssba.results.levers import Menu
-    from ssba.results.plan import Plan
-    from ssba.results.ranges import Ranges
-    from ssba.results.trial import Trial
-    from ssba.results.why_not import WhyNot
-
-SCHEMA_VERSION = 1
-"""Version of the JSON form; `explanation.schema.json` beside this file describes it."""
+Stopped = Literal["exact", "settled", "rows", "seconds"]
 
 
 class Status(StrEnum):
@@ -69,6 +64,14 @@ class Counterfactual:
     distance_to_boundary: float | None = None
     distance_to_data: float | None = None
     rows_around: int | None = None
+    layout: Layout | None = field(default=None, repr=False, compare=False, metadata={"json": False})
+
+    @property
+    def row(self) -> Any:
+        """The whole row as a one-row frame, or array, of the user's own library, ready for the model."""
+        if self.layout is None:
+            raise ArgumentError("this answer does not know the form of the user's rows; use values")
+        return self.layout.frame([self.values])
 
 
 @dataclass(frozen=True)
@@ -112,9 +115,11 @@ class Evidence:
         return text.evidence_sentence(self)
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """The answer to one query.
+@dataclass(frozen=True, repr=False)
+class Explanation(JsonForm):
+    """The answer to one query: plain data, which survives pickle and JSON.
+
+    What can be asked further about it (`Explainer.plan`, `.ranges`, `.why_not`, ...) the explainer answers.
 
     Attributes
     ----------
@@ -126,16 +131,23 @@ class Explanation:
         The bounded move where no feasible flip was found: it does not reach the target.
     query, prediction, score
         The query's values, and what the model says about it.
-    target, constraints, wishes, clash
-        What was asked for, as text; `wishes` are further arguments that narrow the answers down, such as
-        ``max_changes=2``; `clash` names constraints that contradict each other.
+    target, goal
+        What is to be reached, in words and as data; the goal is None where the model was not asked.
+    constraints, options, budget
+        What was asked for, beside the target: constraints as text.
+    clash : tuple of str
+        Constraints, or limits set by options, that contradict each other.
     evidence : Evidence
         What speaks for there being no nearer answer.
-    rows_used, seconds, seed, versions, model_fingerprint
+    stopped : {"exact", "settled", "rows", "seconds"}
+        Why the search ended: nothing was left to find, further rounds gained too little, or a part of the
+        budget ran out.
+    rows_used, seconds, seed, versions
         How it was found, for whoever wants to repeat it.
-    advisor : Advisor or None
-        Who answers further questions, such as `plan`; None once an explanation was written and read again,
-        until `Explainer.attach` gives it one.
+    columns, metric, layout
+        The columns with kinds, scales and units; how changes add up; the form of the user's rows.
+    model, model_fingerprint
+        The model's name, and a digest of its answers to background rows.
     """
 
     status: Status
@@ -143,25 +155,48 @@ class Explanation:
     prediction: Any
     score: float | None
     target: str
+    goal: Goal | None = None
     constraints: tuple[str, ...] = ()
-    wishes: tuple[str, ...] = ()
+    options: Options = field(default_factory=Options)
+    budget: Budget = field(default_factory=Budget)
     counterfactuals: tuple[Counterfactual, ...] = ()
     bounded: Counterfactual | None = None
     clash: tuple[str, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
+    stopped: Stopped = "settled"
     rows_used: int = 0
     seconds: float = 0.0
     seed: int = 0
-    metric: str = "l2"
-    units: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+    metric: Norm = "l2"
+    layout: Layout | None = None
+    model: str = ""
     model_fingerprint: str = ""
-    advisor: Advisor | None = field(default=None, repr=False, compare=False)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    schema_version: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        # Each answer knows the form of the user's rows; JSON has it once.
+        laid_out = tuple(replace(one, layout=self.layout) for one in self.counterfactuals)
+        object.__setattr__(self, "counterfactuals", laid_out)
+        if self.bounded is not None:
+            object.__setattr__(self, "bounded", replace(self.bounded, layout=self.layout))
 
     @property
     def best(self) -> Counterfactual | None:
         """The nearest counterfactual; None where there is none (a bounded move is not one)."""
         return self.counterfactuals[0] if self.counterfactuals else None
+
+    @property
+    def answers(self) -> tuple[Counterfactual, ...]:
+        """The counterfactuals; where there are none, the bounded move."""
+        return self.counterfactuals or ((self.bounded,) if self.bounded else ())
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of the columns that have one."""
+        return {one.name: one.unit for one in self.columns if one.unit}
 
     @property
     def sentence(self) -> str:
@@ -176,119 +211,26 @@ class Explanation:
         only_changes : bool
             Only columns in which some answer differs from the query.
         backend : {"pandas", "polars", "pyarrow"}, optional
-            The frame library; by default the first of them that is installed.
+            The frame library; by default that of the explainer's data.
         """
-        return tables.to_frame(tables.explanation_rows(self, only_changes), backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        told = {**asdict(replace(self, advisor=None)), "status": self.status.value, "sentence": self.sentence}
-        del told["advisor"]
-        return {"schema": SCHEMA_VERSION, **{name: _listed(value) for name, value in told.items()}}
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the JSON form, which `from_json` reads back."""
-        try:
-            return json.dumps(self.to_dict(), indent=indent, allow_nan=False, default=_plain)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"{error}; give the model labels of text, numbers or booleans") from None
-
-    @classmethod
-    def from_json(cls, document: str) -> "Explanation":
-        """Read what `to_json` wrote."""
-        try:
-            return _from_dict(json.loads(document))
-        except ArgumentError:
-            raise
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise ArgumentError(f"this is no explanation in the JSON form of to_json ({what})") from None
-
-    def plan(
-        self,
-        answer: int = 0,
-        *,
-        effort: Mapping[str, float] | None = None,
-        max_step: Mapping[str, float] | None = None,
-    ) -> "Plan":
-        """Return ordered, feasible steps from the query to an answer, or to the bounded move.
-
-        Parameters
-        ----------
-        answer : int
-            Which of the counterfactuals, counted from 0.
-        effort : mapping, optional
-            What a change of a column takes: ``{"chol": 2.0}`` counts twice, so that it comes later.
-        max_step : mapping, optional
-            How much a column may change at once: ``{"chol": 20}`` makes several visits of a long change.
-        """
-        return self._advised.plan(self, answer, effort, max_step)
-
-    def ranges(self, answer: int = 0, *, samples: int = 1000) -> "Ranges":
-        """Return the widest intervals around an answer that still reach the target and meet the constraints.
-
-        Parameters
-        ----------
-        answer : int
-            Which of the counterfactuals, counted from 0.
-        samples : int
-            How many rows drawn from the intervals are asked about at last.
-        """
-        return self._advised.ranges(self, answer, samples)
-
-    def why_not(self) -> "WhyNot":
-        """Say, where no answer was found, which constraints are in the way and what to relax."""
-        return self._advised.why_not(self)
-
-    def levers(self, most_columns: int = 3) -> "Menu":
-        """Return which columns, alone, in pairs or in threes, can flip the decision, and which cannot.
-
-        Parameters
-        ----------
-        most_columns : int
-            How many columns may change together at most, 1 to 3.
-        """
-        return self._advised.levers(self, most_columns)
-
-    def try_values(self, values: Mapping[str, Any]) -> "Trial":
-        """Ask the model about the query with some values changed, and say what still lacks.
-
-        Parameters
-        ----------
-        values : mapping
-            The columns to change: ``{"chol": 220}``.
-        """
-        return self._advised.try_values(self, values)
-
-    def certificate(self) -> "Certificate":
-        """Return this result as a document of its own, which can be checked against the model later."""
-        return self._advised.certificate(self)
-
-    @property
-    def _advised(self) -> Advisor:
-        if self.advisor is None:
-            raise ArgumentError(
-                "this explanation has no model to ask, since it was read from a file or copied; "
-                "explainer.attach(explanation) gives it one"
-            )
-        return self.advisor
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the advisor, and with it the model, out of pickles and copies."""
-        return {**self.__dict__, "advisor": None}
+        return tables.to_frame(tables.explanation_rows(self, only_changes), backend, self.layout)
 
     def __repr__(self) -> str:
         return text.report(self)
 
     def _repr_html_(self) -> str:
-        return html.report(self)
+        return notebook.report(self)
 
 
-@dataclass(frozen=True)
-class Explanations(Sequence[Explanation]):
-    """The answers to many queries, in their order."""
+@dataclass(frozen=True, repr=False)
+class Explanations(JsonForm, Sequence[Explanation]):
+    """The answers to many queries, in their order; `row_labels` are those of a pandas frame's index."""
 
     items: tuple[Explanation, ...]
+    row_labels: tuple[Any, ...] | None = None
+    layout: Layout | None = None
+
+    derived: ClassVar[tuple[str, ...]] = ()
 
     @overload
     def __getitem__(self, index: int) -> Explanation: ...
@@ -296,7 +238,10 @@ class Explanations(Sequence[Explanation]):
     def __getitem__(self, index: slice) -> "Explanations": ...
     def __getitem__(self, index: int | slice) -> "Explanation | Explanations":
         """Return one explanation, or several as explanations again."""
-        return Explanations(self.items[index]) if isinstance(index, slice) else self.items[index]
+        if not isinstance(index, slice):
+            return self.items[index]
+        labels = None if self.row_labels is None else self.row_labels[index]
+        return Explanations(self.items[index], labels, self.layout)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -304,7 +249,25 @@ class Explanations(Sequence[Explanation]):
     def __iter__(self) -> Iterator[Explanation]:
         return iter(self.items)
 
-    def cohort(self, by: Any = None) -> "Cohort":
+    @property
+    def answered(self) -> tuple[int, ...]:
+        """The positions of the queries that have a counterfactual."""
+        return tuple(i for i, one in enumerate(self.items) if one.best is not None)
+
+    def rows(self) -> Any:
+        """Return the nearest answer to each query that has one, in a frame like the user's own.
+
+        pandas frames keep the queries' index; for other libraries `answered` tells which queries they are.
+        """
+        best = [one.best for one in self.items if one.best is not None]
+        layout = self._layout
+        if layout is None:
+            raise ArgumentError("these explanations do not know the form of the user's rows; use to_frame()")
+        known = range(len(self.items)) if self.row_labels is None else self.row_labels
+        labels = [known[i] for i in self.answered]
+        return layout.frame([one.values for one in best], labels)
+
+    def cohort(self, by: Any = None) -> Cohort:
         """Return what all answers together say: shares, distances, which columns change, and for whom.
 
         Parameters
@@ -313,8 +276,6 @@ class Explanations(Sequence[Explanation]):
             A column of the queries, or a label for each of them, to compare groups by: is recourse harder
             for some?
         """
-        from ssba.results.cohort.summary import cohort_of
-
         return cohort_of(self.items, by)
 
     def to_parquet(self, file: str | PathLike[str], only_changes: bool = False) -> None:
@@ -323,45 +284,55 @@ class Explanations(Sequence[Explanation]):
 
     def to_frame(self, only_changes: bool = True, backend: str | None = None) -> Any:
         """Return all queries and answers as one frame; column ``query`` numbers the queries."""
-        return tables.to_frame(tables.explanations_rows(self.items, only_changes), backend)
+        rows = tables.explanations_rows(self.items, only_changes)
+        return tables.to_frame(rows, backend, self._layout)
+
+    @property
+    def _layout(self) -> Layout | None:
+        """The form of the user's rows; explanations that were gathered by hand know it themselves."""
+        return self.layout or next((one.layout for one in self.items), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; what all explanations share stands there once."""
+        items = [one.to_dict() for one in self.items]
+        shared = {name: items[0][name] for name in items[0]} if items else {}
+        for one in items[1:]:
+            shared = {name: value for name, value in shared.items() if one[name] == value}
+        own = [{name: value for name, value in one.items() if name not in shared} for one in items]
+        labels = None if self.row_labels is None else [_plain_label(one) for one in self.row_labels]
+        front = {"schema": self.schema_version, "kind": kind_of(type(self))}
+        return {
+            **front,
+            "row_labels": labels,
+            "layout": to_plain(self.layout),
+            "shared": shared,
+            "items": own,
+        }
+
+    @classmethod
+    def from_dict(cls, raw: Any) -> Self:
+        """Read what `to_dict` returned."""
+        try:
+            checked = cls._checked(raw)
+            shared, items = checked["shared"], listed("items", checked["items"], "give a list")
+            labels = checked["row_labels"]
+            found = tuple(Explanation.from_dict({**shared, **one}) for one in items)
+            if labels is not None:
+                labels = tuple(tuple(one) if isinstance(one, list) else one for one in labels)
+            return cls(found, labels, build(Layout | None, checked["layout"]))
+        except (ArgumentError, ValueError, TypeError, KeyError) as error:
+            raise ArgumentError(f"this is not the JSON of {kind_of(cls)}: {error}") from None
 
     def __repr__(self) -> str:
         return text.overview(self.items)
 
     def _repr_html_(self) -> str:
-        return html.overview(self)
+        return notebook.overview(self)
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        return value.item()
-    raise TypeError(f"{value!r} of type {type(value).__name__} has no JSON form")
-
-
-def _listed(value: Any) -> Any:
-    """Return tuples as lists, all the way down, as JSON has them."""
-    if isinstance(value, dict):
-        return {name: _listed(inner) for name, inner in value.items()}
-    return [_listed(inner) for inner in value] if isinstance(value, tuple | list) else value
-
-
-def _from_dict(raw: Mapping[str, Any]) -> Explanation:
-    if raw.get("schema") != SCHEMA_VERSION:
-        raise ArgumentError(
-            f"this JSON has schema version {raw.get('schema')!r}; this version of ssba reads {SCHEMA_VERSION}"
-        )
-    fields = Explanation.__dataclass_fields__.keys() - {"advisor"}
-    known = {name: raw[name] for name in fields if name in raw}
-    known["status"] = Status(raw["status"])
-    known["constraints"], known["clash"] = tuple(raw["constraints"]), tuple(raw["clash"])
-    known["wishes"] = tuple(raw.get("wishes", ()))
-    known["counterfactuals"] = tuple(_counterfactual(one) for one in raw["counterfactuals"])
-    known["bounded"] = None if raw["bounded"] is None else _counterfactual(raw["bounded"])
-    # Documents of older releases have no wishes and no evidence.
-    known["evidence"] = Evidence(**raw.get("evidence", {}))
-    return Explanation(**known)
-
-
-def _counterfactual(raw: Mapping[str, Any]) -> Counterfactual:
-    changes = {column: (before, after) for column, (before, after) in raw["changes"].items()}
-    return Counterfactual(**{**raw, "changes": changes})
+def _plain_label(label: Any) -> Any:
+    """Return a label of a row as JSON has it; what has no JSON form, such as a period, is written as text."""
+    try:
+        return to_plain(label)
+    except ArgumentError:
+        return str(label)

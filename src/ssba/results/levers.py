@@ -1,11 +1,10 @@
-"""The menu of levers: which columns, alone or together, can flip a decision."""
+"""Levers: which columns, alone or together, can flip a decision."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ssba.results.advice import ADVICE_VERSION
-from ssba.results.plan import listed
+from ssba.json_form import JsonForm
 from ssba.results.text import columns, join, show
 
 LeverStatus = Literal["found", "not_found", "unreachable"]
@@ -62,11 +61,11 @@ class Lever:
         if self.status == "unreachable":
             why = f" ({_WHY[self.proof]})" if self.proof in _WHY else ""
             return f"Changing {named} alone cannot flip the decision{why}."
-        return f"Changing {named} alone was not found to flip the decision ({self.rows_asked:,} rows asked)."
+        return f"No change of {named} alone was found to flip the decision ({self.rows_asked:,} rows asked)."
 
 
 @dataclass(frozen=True)
-class Menu:
+class LeverTable(JsonForm):
     """Which single columns, pairs and triples can flip a decision under the constraints.
 
     Attributes
@@ -79,8 +78,8 @@ class Menu:
         Those that flip, nearest first. A set that contains a smaller one that flips is here only if it is at
         least 10% nearer.
     unable : tuple of Lever
-        Those that were tried in vain, or shown to be unable.
-    most_columns : int
+        Those for which nothing was found, or that were proved not to be enough.
+    max_columns : int
         How many columns a set holds at most.
     sets_tried, sets_untried : int
         How many sets were searched, and how many of all there are were not.
@@ -92,7 +91,7 @@ class Menu:
     target: str
     levers: tuple[Lever, ...] = ()
     unable: tuple[Lever, ...] = ()
-    most_columns: int = 3
+    max_columns: int = 3
     sets_tried: int = 0
     sets_untried: int = 0
     rows_used: int = 0
@@ -102,32 +101,28 @@ class Menu:
         """What can be pulled, and what cannot, in one paragraph."""
         return " ".join(_sentences(self))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        return {"schema": ADVICE_VERSION, **listed(asdict(self)), "sentence": self.sentence}
-
     def __repr__(self) -> str:
         rows = (*self.levers, *self.unable)
-        return f"{self.sentence}\n\n{_table(rows)}" if rows else self.sentence
+        return f"{self.sentence}\n\n{_lines(rows)}" if rows else self.sentence
 
 
-def _sentences(menu: Menu) -> Iterator[str]:
-    if menu.status == "already_there":
-        yield f"The model already answers what reaches {menu.target}: no lever is needed."
+def _sentences(table: LeverTable) -> Iterator[str]:
+    if table.status == "already_there":
+        yield f"The query already reaches {table.target}: no lever is needed."
         return
-    if menu.status == "infeasible":
-        yield "No row meets the constraints at once, so that no column can be changed."
+    if table.status == "infeasible":
+        yield "No row meets all constraints, so that no column can be changed."
         return
-    if menu.levers:
-        told = "; ".join(
-            f"{join(one.columns)} (distance {show(one.distance)})" for one in menu.levers[:_MOST_TOLD]
+    if table.levers:
+        shown = "; ".join(
+            f"{join(one.columns)} (distance {show(one.distance)})" for one in table.levers[:_MOST_TOLD]
         )
-        yield f"What can reach {menu.target}, nearest first: {told}."
+        yield f"Columns that can reach {table.target}, nearest first: {shown}."
     else:
-        yield f"No set of up to {menu.most_columns} columns was found that reaches {menu.target}."
-    yield from _about_unable(menu.unable)
-    if menu.sets_untried:
-        yield f"{menu.sets_tried:,} sets of columns were tried, {menu.sets_untried:,} were not."
+        yield f"No set of up to {table.max_columns} columns was found that reaches {table.target}."
+    yield from _about_unable(table.unable)
+    if table.sets_untried:
+        yield f"{table.sets_tried:,} sets of columns were tried, {table.sets_untried:,} were not."
 
 
 def _about_unable(unable: Sequence[Lever]) -> Iterator[str]:
@@ -136,14 +131,14 @@ def _about_unable(unable: Sequence[Lever]) -> Iterator[str]:
     proved = [one.columns[0] for one in singles if one.status == "unreachable"]
     missed = [one for one in singles if one.status == "not_found"]
     if proved:
-        yield f"Shown to be unable to alone: {join(proved)}."
+        yield f"Proved not to be enough alone: {join(proved)}."
     if missed:
         rows = sum(one.rows_asked for one in missed)
         named = join(one.columns[0] for one in missed)
-        yield f"Not found to alone: {named} ({rows:,} rows asked)."
+        yield f"Not found to be enough alone: {named} ({rows:,} rows asked)."
 
 
-def _table(levers: Sequence[Lever]) -> str:
+def _lines(levers: Sequence[Lever]) -> str:
     lines = [("columns", "status", "distance", "rows", "proof")]
     for one in levers:
         distance = "" if one.distance is None else show(one.distance)

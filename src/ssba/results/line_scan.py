@@ -1,27 +1,26 @@
-"""A straight way between two rows, and where the model's decision turns on it."""
+"""A straight line between two rows, and where the model's decision changes on it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from ssba.results.advice import ADVICE_VERSION
-from ssba.results.plan import listed
+from ssba.json_form import JsonForm
 from ssba.results.text import columns, show
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A place where the decision turns.
+class Crossing:
+    """A place where the decision changes.
 
     Attributes
     ----------
     share : float
-        The share of the way at which the new decision was first seen; it is found to one part in 10^9.
+        The share of the line at which the new decision was first seen; it is found to one part in 10^9.
     before, after
         What the model predicts just before it, and there.
     reached : bool
-        Whether the row at the turn reaches the target.
+        Whether the row at the crossing reaches the target.
     values : dict
-        The row at the turn, which the model was asked about.
+        The row at the crossing, which the model was asked about.
     score : float or None
         The score of that row.
     """
@@ -35,22 +34,22 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Way:
-    """What the model says on the straight way from one row to another.
+class LineScan(JsonForm):
+    """What the model says on the straight line from one row to another.
 
     Numbers move evenly, rounded to their column's step; categories, and cells that are missing at one end,
-    change over half way. Constraints play no part.
+    change half way. Constraints play no part.
 
     Attributes
     ----------
     start, end : dict
         The two rows.
     shares : tuple of float
-        The shares of the way that were asked about, from 0 to 1.
+        The shares of the line that were asked about, from 0 to 1.
     predictions, scores, reached : tuples
         What the model says there; scores are None where the model gives none.
-    turns : tuple of Turn
-        Where the decision turns, in order. Two turns that lie between neighbouring shares may be missed.
+    crossings : tuple of Crossing
+        Where the decision changes, in order. Two crossings between neighbouring shares may be missed.
     target : str
         What is to be reached, in words.
     """
@@ -61,37 +60,31 @@ class Way:
     predictions: tuple[Any, ...]
     scores: tuple[float | None, ...]
     reached: tuple[bool, ...]
-    turns: tuple[Turn, ...]
+    crossings: tuple[Crossing, ...]
     target: str = ""
 
     @property
     def sentence(self) -> str:
-        """Where the decision turns, in one plain sentence."""
-        if not self.turns:
-            return f"The decision does not turn on the way, as {len(self.shares):,} rows of it show."
-        told = "; ".join(_turn_words(turn, self.target) for turn in self.turns)
-        times = "once" if len(self.turns) == 1 else f"{len(self.turns)} times"
-        return f"The decision turns {times} on the way: {told}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        plain: dict[str, Any] = listed(asdict(self))
-        return {"schema": ADVICE_VERSION, **plain, "sentence": self.sentence}
+        """Where the decision changes, in one plain sentence."""
+        if not self.crossings:
+            return f"The decision does not change along the line ({len(self.shares):,} rows asked)."
+        places = "; ".join(_words(one, self.target) for one in self.crossings)
+        times = "once" if len(self.crossings) == 1 else f"{len(self.crossings)} times"
+        return f"The decision changes {times} along the line: {places}."
 
     def __repr__(self) -> str:
-        if not self.turns:
+        if not self.crossings:
             return self.sentence
-        lines = [("way", "before", "after", "reaches the target")]
-        for turn in self.turns:
-            lines.append(
-                (f"{turn.share:.2%}", show(turn.before), show(turn.after), "yes" if turn.reached else "no")
-            )
+        lines = [("share", "before", "after", "reaches the target")]
+        for one in self.crossings:
+            reaches = "yes" if one.reached else "no"
+            lines.append((f"{one.share:.2%}", show(one.before), show(one.after), reaches))
         return f"{self.sentence}\n\n{columns(lines)}"
 
 
-def _turn_words(turn: Turn, target: str) -> str:
-    before, after = show(turn.before), show(turn.after)
-    where = f"after {turn.share:.2%} of it"
+def _words(crossing: Crossing, target: str) -> str:
+    before, after = show(crossing.before), show(crossing.after)
+    where = f"after {crossing.share:.2%}"
     if before != after:
         return f"from {before} to {after} {where}"
-    return f"{target} is {'reached' if turn.reached else 'left'} {where}"
+    return f"{target} is {'reached' if crossing.reached else 'left'} {where}"

@@ -1,10 +1,10 @@
 """A plan: the steps from a query to its counterfactual, or as far toward it as the constraints allow."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from ssba.results.advice import ADVICE_VERSION
+from ssba.json_form import JsonForm
 from ssba.results.text import columns, join, show, show_both
 
 
@@ -48,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JsonForm):
     """Ordered, feasible steps from a query toward its target, each with the model's score after it.
 
     Attributes
@@ -87,6 +87,8 @@ class Plan:
     rows_used: int = 0
     units: dict[str, str] = field(default_factory=dict)
 
+    derived: ClassVar[tuple[str, ...]] = ("final", "total_effort", "sentence")
+
     @property
     def final(self) -> dict[str, Any]:
         """The row that the plan ends with."""
@@ -102,30 +104,8 @@ class Plan:
         """The plan in a few plain sentences."""
         return " ".join([_outcome(self), *_remarks(self)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        plain: dict[str, Any] = listed(asdict(self))
-        return {
-            "schema": ADVICE_VERSION,
-            **plain,
-            "final": self.final,
-            "total_effort": self.total_effort,
-            "sentence": self.sentence,
-        }
-
     def __repr__(self) -> str:
         return f"{self.sentence}\n\n{_table(self)}" if self.steps else self.sentence
-
-
-def listed(value: Any) -> Any:
-    """Return tuples as lists, all the way down, as JSON has them.
-
-    >>> listed({"a": (1, (2, 3))})
-    {'a': [1, [2, 3]]}
-    """
-    if isinstance(value, dict):
-        return {name: listed(inner) for name, inner in value.items()}
-    return [listed(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
 def change_words(changes: dict[str, tuple[Any, Any]], units: dict[str, str]) -> str:
@@ -147,22 +127,21 @@ def _outcome(plan: Plan) -> str:
         return _nothing_to_do(plan)
     one = len(plan.steps) == 1
     count = "One step" if one else f"{len(plan.steps)} steps"
-    told = "; ".join(_step_words(plan, step) for step in plan.steps)
+    parts = "; ".join(_step_words(plan, step) for step in plan.steps)
     last = plan.steps[-1]
     if not plan.reached:
         score = _score_words(plan.score, last.score_after)
-        return (
-            f"{count} toward {plan.target}, which {'it does' if one else 'they do'} not reach{score}: {told}."
-        )
+        verb = "it does" if one else "they do"
+        return f"{count} toward {plan.target}, which {verb} not reach{score}: {parts}."
     leads = f"{count} {'leads' if one else 'lead'}"
     if last.prediction == plan.prediction or isinstance(last.prediction, float):
-        return f"{leads} to {plan.target}: {told}."
-    return f"{leads} from {show(plan.prediction)} to {show(last.prediction)}: {told}."
+        return f"{leads} to {plan.target}: {parts}."
+    return f"{leads} from {show(plan.prediction)} to {show(last.prediction)}: {parts}."
 
 
 def _nothing_to_do(plan: Plan) -> str:
     if plan.reached:
-        return f"The model already answers {show(plan.prediction)}, which reaches {plan.target}: no steps."
+        return f"The model already predicts {show(plan.prediction)}, which reaches {plan.target}: no steps."
     return f"No step toward {plan.target} improves on the query as it is."
 
 
@@ -176,7 +155,7 @@ def _score_words(before: float | None, after: float | None) -> str:
 
 def _remarks(plan: Plan) -> Iterable[str]:
     if plan.steps and not plan.reached:
-        yield "This is a directional improvement: the best score on this way."
+        yield "This is a directional improvement: the best score along this plan."
     if plan.left_out:
         changes = change_words(plan.left_out, plan.units)
         if plan.reached:

@@ -1,9 +1,9 @@
 """A result as one paragraph of plain language: no number in it that is not in the result."""
 
-import numbers
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ssba.arguments import is_number
 from ssba.results import text
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def paragraph(
 
     Examples
     --------
-    >>> import ssba
-    >>> row = ssba.Counterfactual({"chol": 240.0}, {"chol": (286.0, 240.0)}, 1.0, "well", score=0.53)
-    >>> found = ssba.Explanation(ssba.Status.FOUND, {"chol": 286.0}, "ill", 0.31, "'well'",
-    ...                          counterfactuals=(row,), units={"chol": "mg/dl"})
+    >>> from ssba.results import Column, Counterfactual, Explanation, Status
+    >>> row = Counterfactual({"chol": 240.0}, {"chol": (286.0, 240.0)}, 1.0, "well", score=0.53)
+    >>> found = Explanation(Status.FOUND, {"chol": 286.0}, "ill", 0.31, "'well'", counterfactuals=(row,),
+    ...                     columns=(Column("chol", "numeric", unit="mg/dl"),))
     >>> print(paragraph(found))
-    The model answers ill for this row (score 0.31). The nearest feasible change that was found is to
-    lower chol from 286 to 240 mg/dl: then it answers well (score 0.53). All other values stay as they are,
+    The model predicts ill for this row (score 0.31). The nearest feasible change that was found is to
+    lower chol from 286 to 240 mg/dl: then it predicts well (score 0.53). All other values stay as they are,
     and every constraint is met. This explains the model: it does not say what causes what, and it is not
     medical advice.
     """
@@ -64,11 +64,11 @@ def sentences(
 ) -> list[str]:
     """Return the sentences of `paragraph`, without the caution at its end."""
     known = meanings or {}
-    told = [*_outcome(explanation, known), *_evidence(explanation)]
-    told += _plan(plan, known) if plan is not None else []
-    told += _ranges(ranges, known) if ranges is not None else []
-    told += _why_not(why_not) if why_not is not None else []
-    return told
+    parts = [*_outcome(explanation, known), *_evidence(explanation)]
+    parts += _plan(plan, known) if plan is not None else []
+    parts += _ranges(ranges, known) if ranges is not None else []
+    parts += _why_not(why_not) if why_not is not None else []
+    return parts
 
 
 def _outcome(explanation: "Explanation", meanings: Meanings) -> list[str]:
@@ -87,17 +87,19 @@ def _outcome(explanation: "Explanation", meanings: Meanings) -> list[str]:
 
 
 def _now(explanation: "Explanation") -> str:
-    return f"The model answers {text.show(explanation.prediction)} for this row{_score(explanation.score)}."
+    return f"The model predicts {text.show(explanation.prediction)} for this row{_score(explanation.score)}."
 
 
 def _found(explanation: "Explanation", best: "Counterfactual", meanings: Meanings) -> list[str]:
-    then = f"then it answers {text.show(best.prediction)}{_score(best.score)}"
+    then = f"then it predicts {text.show(best.prediction)}{_score(best.score)}"
     if best.prediction == explanation.prediction or isinstance(best.prediction, float):
         then += f", which reaches {explanation.target}"
     nearest = "The nearest feasible change that was found is to"
-    if explanation.wishes:
-        nearest = f"The nearest feasible change that was found with {text.join(explanation.wishes)} is to"
-    told = [
+    if explanation.options.limits:
+        nearest = (
+            f"The nearest feasible change that was found with {text.join(explanation.options.limits)} is to"
+        )
+    parts = [
         _now(explanation),
         f"{nearest} {actions(best.changes, explanation.units, meanings)}: {then}.",
         "All other values stay as they are, and every constraint is met.",
@@ -105,18 +107,18 @@ def _found(explanation: "Explanation", best: "Counterfactual", meanings: Meaning
     others = [f"{one.distance:.4g}" for one in explanation.counterfactuals[1:]]
     if others:
         where = "distances" if len(others) > 1 else "a distance"
-        told.append(f"Other answers lie at {where} of {text.join(others)}, this one at {best.distance:.4g}.")
-    return told
+        parts.append(f"Other answers lie at {where} of {text.join(others)}, this one at {best.distance:.4g}.")
+    return parts
 
 
 def _bounded(explanation: "Explanation", move: "Counterfactual", meanings: Meanings) -> list[str]:
-    still = f"the model then still answers {text.show(move.prediction)}{_score(move.score)}"
-    wished = explanation.target
-    if explanation.wishes:
-        wished += f" with {text.join(explanation.wishes)}"
+    still = f"the model then still predicts {text.show(move.prediction)}{_score(move.score)}"
+    target = explanation.target
+    if explanation.options.limits:
+        target += f" with {text.join(explanation.options.limits)}"
     return [
         _now(explanation),
-        f"Within the constraints no change was found that reaches {wished}.",
+        f"Within the constraints no change was found that reaches {target}.",
         f"The feasible move that comes nearest to it is to "
         f"{actions(move.changes, explanation.units, meanings)}: {still}.",
     ]
@@ -130,7 +132,7 @@ def _evidence(explanation: "Explanation") -> list[str]:
         return ["It is proved that no feasible row reaches the target."]
     if shown.proof == "exhausted":
         which = "feasible" if shown.nearer_than is None else "nearer feasible"
-        return [f"Each and every {which} row was asked, and none reaches the target."]
+        return [f"Every {which} row was asked, and none reaches the target."]
     if shown.drawn:
         return [f"Of {shown.drawn} nearer feasible rows that were drawn at random none reached the target."]
     return []
@@ -156,21 +158,21 @@ def _ranges(ranges: "Ranges", meanings: Meanings) -> list[str]:
     )
     share = "all of" if ranges.held == 1 else f"a share of {ranges.held:.4g} of"
     return [
-        f"These values need not be met exactly: {share} {ranges.samples:,} rows drawn with {held} reached "
+        f"These values need not be met exactly: {share} {ranges.n_samples:,} rows drawn with {held} reached "
         f"{ranges.target}."
     ]
 
 
 def _why_not(why: "WhyNot") -> list[str]:
-    told = []
+    parts = []
     if why.bindings:
         named = text.join(f'"{one.constraint}"' for one in why.bindings[:_MOST_BINDINGS])
         others = ", among others" if len(why.bindings) > _MOST_BINDINGS else ""
-        told.append(f"What holds it back: {named}{others}.")
+        parts.append(f"What holds it back: {named}{others}.")
     if why.best is not None:
         far = "" if why.best.distance is None else f", at a distance of {why.best.distance:.4g}"
-        told.append(f"The smallest relaxation that was found to flip it{far}: {text.join(why.best.words)}.")
-    return told
+        parts.append(f"The smallest relaxation that was found to flip it{far}: {text.join(why.best.words)}.")
+    return parts
 
 
 def actions(
@@ -207,13 +209,9 @@ def direction(before: Any, after: Any) -> str:
     """
     if before is None:
         return "fill in"
-    if not all(_is_number(cell) for cell in (before, after)):
+    if not all(is_number(cell) for cell in (before, after)):
         return "change"
     return "raise" if after > before else "lower"
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, numbers.Real) and not isinstance(cell, bool)
 
 
 def _score(score: float | None) -> str:

@@ -1,10 +1,9 @@
 """Ranges around an answer: intervals of values that reach the target together, rather than one row."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from ssba.results.advice import ADVICE_VERSION
-from ssba.results.plan import listed
+from ssba.json_form import JsonForm
 from ssba.results.text import cell, columns, join
 
 
@@ -35,6 +34,8 @@ class Interval:
     high_is_limit: bool = False
     unit: str | None = None
 
+    derived: ClassVar[tuple[str, ...]] = ("text",)
+
     @property
     def text(self) -> str:
         """The interval in words; an end that is a limit anyway is left out.
@@ -54,7 +55,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Ranges:
+class Ranges(JsonForm):
     """Intervals around an answer that hold together: rows with every cell in its interval reach the target.
 
     They were checked by drawing rows from them, evenly, and asking the model and every constraint about
@@ -64,7 +65,7 @@ class Ranges:
     ----------
     intervals : tuple of Interval
         One for every changed column.
-    samples : int
+    n_samples : int
         How many rows were drawn from the finished intervals.
     held : float
         The share of them that reached the target and met every constraint.
@@ -75,7 +76,7 @@ class Ranges:
     """
 
     intervals: tuple[Interval, ...]
-    samples: int
+    n_samples: int
     held: float
     target: str = ""
     rows_used: int = 0
@@ -89,17 +90,11 @@ class Ranges:
         """The ranges in one plain sentence, with how far they were checked."""
         if not self.intervals:
             return f"Nothing changes, so that there are no ranges toward {self.target}."
-        held, told = round(self.held * self.samples), join(one.text for one in self.intervals)
+        held, intervals = round(self.held * self.n_samples), join(one.text for one in self.intervals)
         return (
-            f"Rows with {told} reach {self.target}, the rest being as it is: "
-            f"{held:,} of {self.samples:,} rows drawn from these ranges do."
+            f"Rows with {intervals} reach {self.target}, the rest being as it is: "
+            f"{held:,} of {self.n_samples:,} rows drawn from these ranges do."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        intervals = [{**listed(asdict(one)), "text": one.text} for one in self.intervals]
-        plain: dict[str, Any] = listed(asdict(self))
-        return {"schema": ADVICE_VERSION, **plain, "intervals": intervals, "sentence": self.sentence}
 
     def __repr__(self) -> str:
         if not self.intervals:

@@ -1,4 +1,4 @@
-"""The JSON form of what further questions give, as JSON Schema: `advice.schema.json` beside this file.
+"""The JSON form of all results, as JSON Schema: `results.schema.json` beside this file.
 
 The schema follows from the dataclasses, so that a field cannot be forgotten; a test holds the file against
 them. `python -m ssba.results.schemas` prints it.
@@ -9,90 +9,108 @@ import json
 import sys
 import types
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from ssba.results.advice import ADVICE_VERSION
-from ssba.results.certificate.document import FORMAT, CertificateCheck
+from ssba.json_form import JsonForm, hints_of, kind_of, written_fields
+from ssba.options import Options
+from ssba.results.certificate import Certificate, CertificateCheck
 from ssba.results.cohort.summary import Cohort
-from ssba.results.explanation import Counterfactual
-from ssba.results.levers import Menu
-from ssba.results.line_scan import Way
+from ssba.results.explanation import Explanation, Explanations
+from ssba.results.levers import LeverTable
+from ssba.results.line_scan import LineScan
 from ssba.results.plan import Plan
-from ssba.results.ranges import Interval, Ranges
+from ssba.results.ranges import Ranges
 from ssba.results.trial import Trial
 from ssba.results.why_not import WhyNot
 
-# What `to_dict` writes beside the fields.
-_ADDED: dict[type, dict[str, Any]] = {
-    Plan: {"final": {"type": "object"}, "total_effort": {"type": "number"}},
-    Interval: {"text": {"type": "string"}},
-    CertificateCheck: {"passed": {"type": "boolean"}},
-}
-_CERTIFICATE = {
+DOCUMENTS: tuple[type[JsonForm], ...] = (
+    Certificate,
+    CertificateCheck,
+    Cohort,
+    Explanation,
+    LeverTable,
+    LineScan,
+    Options,
+    Plan,
+    Ranges,
+    Trial,
+    WhyNot,
+)
+"""Everything that `to_json` writes, but for `Explanations`, which holds what its items share once."""
+
+_SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_MANY = {
     "type": "object",
     "properties": {
-        "format": {"const": FORMAT},
-        "explanation": {"type": "object", "description": "As explanation.schema.json describes it."},
-        "model": {
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "fingerprint": {"type": "string"}},
-            "required": ["name", "fingerprint"],
-        },
-        "columns": {"type": "array", "items": {"type": "object"}, "minItems": 1},
-        "target": {"type": "object"},
-        "request": {"type": "object"},
-        "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "schema": {"const": Explanations.schema_version},
+        "kind": {"const": "explanations"},
+        "row_labels": {"type": ["array", "null"]},
+        "layout": {"anyOf": [{"$ref": "#/$defs/Layout"}, {"type": "null"}]},
+        "shared": {"type": "object", "description": "Parts of an Explanation that all items have in common."},
+        "items": {"type": "array", "items": {"type": "object"}, "description": "The other parts of each."},
     },
-    "required": ["format", "explanation", "model", "columns", "target", "request", "sha256"],
+    "required": ["schema", "kind", "row_labels", "layout", "shared", "items"],
     "additionalProperties": False,
 }
-_SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
-def advice_schema() -> dict[str, Any]:
-    """Return the schema of every document that further questions give, one definition each."""
+def results_schema() -> dict[str, Any]:
+    """Return the schema of every document, one definition each."""
     found: dict[str, Any] = {}
-    for kind in (Plan, Ranges, WhyNot, Menu, Trial, Way, Cohort, CertificateCheck):
-        _define(kind, found)
-        found[kind.__name__]["properties"] |= {
-            "schema": {"const": ADVICE_VERSION},
-            "sentence": {"type": "string"},
-        }
-        found[kind.__name__]["required"] += ["schema", "sentence"]
-    found["Certificate"] = _CERTIFICATE
+    for document in DOCUMENTS:
+        _define(document, found)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:ssba:advice:{ADVICE_VERSION}",
-        "title": "What further questions about an explanation give",
-        "$defs": dict(sorted(found.items())),
+        "$id": "urn:ssba:results",
+        "title": "What ssba returns",
+        "$defs": {**dict(sorted(found.items())), "Explanations": _MANY},
     }
 
 
-def _define(kind: type, found: dict[str, Any]) -> dict[str, str]:
+def _define(cls: type, found: dict[str, Any]) -> dict[str, str]:
     """Add the definition of a dataclass, and of those inside it; return the reference to it."""
-    name = kind.__name__
+    name = cls.__name__
     if name not in found:
         found[name] = {}
-        hints = get_type_hints(kind, localns={"Counterfactual": Counterfactual})
-        assert dataclasses.is_dataclass(kind)
-        fields = {one.name: _of(hints[one.name], found) for one in dataclasses.fields(kind)}
-        fields |= _ADDED.get(kind, {})
+        hints = hints_of(cls)
+        properties = {one.name: _field(hints[one.name], one, found) for one in written_fields(cls)}
+        properties |= {added: _of(_returned(cls, added), found) for added in getattr(cls, "derived", ())}
+        if issubclass(cls, JsonForm):
+            properties = {"schema": {"const": cls.schema_version}, **_kind(cls), **properties}
+        elif getattr(cls, "has_kind", False):
+            properties = {**_kind(cls), **properties}
         found[name] |= {
             "type": "object",
-            "properties": fields,
-            "required": list(fields),
+            "properties": properties,
+            "required": list(properties),
             "additionalProperties": False,
         }
     return {"$ref": f"#/$defs/{name}"}
 
 
+def _kind(cls: type) -> dict[str, Any]:
+    return {"kind": {"const": kind_of(cls)}}
+
+
+def _field(hint: Any, field: "dataclasses.Field[Any]", found: dict[str, Any]) -> dict[str, Any]:
+    return _of(hint | None if "null" in field.metadata else hint, found)
+
+
+def _returned(cls: type, name: str) -> Any:
+    """Return the type of a property."""
+    return get_type_hints(getattr(cls, name).fget)["return"]
+
+
 def _of(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type, as `listed` and JSON write its values."""
+    """Return the schema of a type."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return {}
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return dict(_define(hint, found))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [one.value for one in hint]}
     if hint in _SIMPLE:
         return {"type": _SIMPLE[hint]}
     if origin is Literal:
@@ -110,4 +128,4 @@ def _of(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(advice_schema(), indent=1) + "\n")
+    sys.stdout.write(json.dumps(results_schema(), indent=1) + "\n")

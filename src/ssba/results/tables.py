@@ -6,6 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ssba.arguments import file_to_write
+from ssba.columns.layout import Layout, library_named
 from ssba.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -72,16 +73,14 @@ def write_parquet(table: Callable[[], Any], file: str | PathLike[str]) -> None:
     pq.write_table(table(), path)
 
 
-def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any:
-    """Build a frame of the wished library, or of the first one that is installed."""
+def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None, layout: Layout | None = None) -> Any:
+    """Build a frame of the desired library; else of the user's own, or of the first one that is installed."""
     import narwhals as nw
 
+    if backend is None and layout is not None and layout.library != "numpy":
+        backend = layout.library
     if backend is None:
         backend = next((name for name in _BACKENDS if importlib.util.find_spec(name)), "pandas")
-    if not isinstance(backend, str) or backend not in _BACKENDS:
-        raise ArgumentError(
-            f"backend={backend!r} is not known; choose one of {', '.join(map(repr, _BACKENDS))}"
-        )
+    library: Any = library_named(backend)
     names = list(rows[0]) if rows else []
-    library: Any = backend
     return nw.from_dict({name: [row[name] for row in rows] for name in names}, backend=library).to_native()

@@ -17,24 +17,36 @@ if TYPE_CHECKING:
 
 def sentence(explanation: "Explanation") -> str:
     """Say what came out and, where there is one, the remedy."""
-    told = {
+    writers = {
         "found": _found,
         "bounded": _bounded,
         "infeasible": _infeasible,
         "already_there": _already_there,
         "out_of_budget": _out_of_budget,
     }
-    return told[explanation.status.value](explanation)
+    return writers[explanation.status.value](explanation) + _ended(explanation)
+
+
+def _ended(explanation: "Explanation") -> str:
+    """Say which part of the budget ended a search that found something; more may find a nearer answer."""
+    budget = explanation.budget
+    by_time = explanation.stopped == "seconds" and budget.seconds is not None
+    if explanation.status.value != "found" or not (by_time or explanation.stopped == "rows"):
+        return ""
+    spent = f"{budget.seconds:g} seconds" if by_time else f"{budget.rows:,} rows"
+    return f" The search ended with its budget of {spent}; a larger one may find a nearer answer."
 
 
 def _found(explanation: "Explanation") -> str:
-    best = explanation.counterfactuals[0]
+    best = explanation.best
+    if best is None:
+        return f"A counterfactual that reaches {explanation.target} was found, but is not in this result."
     changes = join(_change(explanation, name, *both) for name, both in best.changes.items())
     if best.prediction == explanation.prediction or isinstance(best.prediction, float):
         score = f" ({show(explanation.score)} before, {show(best.score)} after)" if best.score else ""
         return f"Changing {changes} reaches {explanation.target}{score}."
     turned = f"from {show(explanation.prediction)} to {show(best.prediction)}"
-    return f"Changing {changes} turns the model's answer {turned}."
+    return f"Changing {changes} changes the model's prediction {turned}."
 
 
 def _change(explanation: "Explanation", name: str, before: Any, after: Any) -> str:
@@ -64,12 +76,14 @@ def _bounded(explanation: "Explanation") -> str:
 
 def _wished(explanation: "Explanation") -> str:
     return (
-        f"{explanation.target} with {join(explanation.wishes)}" if explanation.wishes else explanation.target
+        f"{explanation.target} with {join(explanation.options.limits)}"
+        if explanation.options.limits
+        else explanation.target
     )
 
 
 def _relaxable(explanation: "Explanation") -> tuple[str, ...]:
-    return (*explanation.wishes, *explanation.constraints)
+    return (*explanation.options.limits, *explanation.constraints)
 
 
 def _infeasible(explanation: "Explanation") -> str:
@@ -83,30 +97,38 @@ def _infeasible(explanation: "Explanation") -> str:
 
 def _already_there(explanation: "Explanation") -> str:
     now = show(explanation.prediction)
-    return f"The model already answers {now}, which reaches {explanation.target}: nothing to change."
+    return f"The model already predicts {now}, which reaches {explanation.target}: nothing to change."
 
 
 def _out_of_budget(explanation: "Explanation") -> str:
+    budget = explanation.budget
     if explanation.prediction is None:
+        seconds = budget.seconds if explanation.stopped == "seconds" else None
+        within = "" if seconds is None else f" within the budget of {seconds:g} seconds"
+        more = "" if seconds is None else ", or allow more with budget=ssba.Budget(seconds=...)"
         return (
-            f"No row was found that meets the constraints {_listed(explanation.constraints)}, but it is not "
-            "certain that there is none; relax one of them, or allow more with "
-            "budget=ssba.Budget(seconds=...)."
+            f"No row was found that meets the constraints {_listed(explanation.constraints)}{within}, but it "
+            f"is not certain that there is none; relax one of them{more}."
+        )
+    if explanation.stopped == "seconds" and budget.seconds is not None:
+        return (
+            f"The budget of {budget.seconds:g} seconds ran out before any feasible row reached "
+            f"{_wished(explanation)}; allow more with budget=ssba.Budget(seconds=...)."
         )
     return (
-        f"The budget ran out after {explanation.rows_used:,} model rows before any feasible row reached "
+        f"The budget of {budget.rows:,} model rows ran out before any feasible row reached "
         f"{_wished(explanation)}; allow more with budget=ssba.Budget(rows=...)."
     )
 
 
 def evidence_sentence(evidence: "Evidence") -> str:
     """Say what speaks for there being no nearer answer; empty where nothing was shown."""
-    told = _shown(evidence)
+    words = _shown(evidence)
     if evidence.lower_bound and not evidence.proof:
-        told += f" No feasible row nearer than {evidence.lower_bound:.4g} can reach it."
+        words += f" No feasible row nearer than {evidence.lower_bound:.4g} can reach it."
     if evidence.reading_contradicted:
-        told += " The model contradicts what was read from its inside, so nothing was proved from there."
-    return told.strip()
+        words += " The model contradicts what was read from its inside, so nothing was proved from there."
+    return words.strip()
 
 
 def _shown(evidence: "Evidence") -> str:
@@ -116,7 +138,7 @@ def _shown(evidence: "Evidence") -> str:
         return "Proved: no feasible row reaches the target."
     if evidence.proof == "exhausted":
         which = "feasible" if evidence.nearer_than is None else "nearer feasible"
-        return f"Exact: each and every {which} row was asked, and none reaches the target."
+        return f"Exact: every {which} row was asked, and none reaches the target."
     if evidence.share is not None and evidence.nearer_than is not None:
         rows = "row" if evidence.drawn == 1 else "rows"
         return (
@@ -139,7 +161,7 @@ def shown_lines(explanation: "Explanation") -> list[str]:
     if around:
         each = "each answer" if len(around) > 1 else "the answer"
         lines.append(
-            f"{min(around):,} rows within the wished distance of {each} were asked: all reach the target."
+            f"{min(around):,} rows within the desired distance of {each} were asked: all reach the target."
         )
     return lines
 
@@ -197,8 +219,8 @@ def columns(lines: Sequence[Sequence[str]]) -> str:
 def overview(explanations: Sequence["Explanation"]) -> str:
     """Return one line for many results: how many ended how."""
     counts = Counter(one.status.value for one in explanations)
-    told = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-    return f"<{len(explanations)} explanations: {told or 'none'}>"
+    shown = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    return f"<{len(explanations)} explanations: {shown or 'none'}>"
 
 
 def show_both(before: Any, after: Any, unit: str | None = None) -> tuple[str, str]:

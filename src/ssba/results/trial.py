@@ -1,19 +1,17 @@
-"""A trial: what the model says about an edited row, and what it still lacks."""
+"""A trial: what the model says about an edited row, and what is still missing."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
-from ssba.results.advice import ADVICE_VERSION
-from ssba.results.plan import change_words, listed
+from ssba.json_form import JsonForm
+from ssba.results.explanation import Counterfactual
+from ssba.results.plan import change_words
 from ssba.results.text import cell, columns, join, show, show_both
-
-if TYPE_CHECKING:
-    from ssba.results.explanation import Counterfactual
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(JsonForm):
     """The query with some cells edited by the user, as the model answers it.
 
     Attributes
@@ -37,8 +35,8 @@ class Trial:
     answer : Counterfactual or None
         The nearest row that was found to be an answer, with what was tried kept where that is possible. None
         where the trial itself is enough, or where no answer was found.
-    lacks : dict
-        What is missing from the edited row to that answer: column -> (tried, needed).
+    missing : dict
+        What still has to change, from the edited row to that answer: column -> (tried, needed).
     distance_left : float or None
         How far that is, in the explainer's metric.
     keeps : bool
@@ -58,8 +56,8 @@ class Trial:
     broken: tuple[str, ...]
     outside: tuple[str, ...]
     enough: bool
-    answer: "Counterfactual | None"
-    lacks: dict[str, tuple[Any, Any]]
+    answer: Counterfactual | None
+    missing: dict[str, tuple[Any, Any]]
     distance_left: float | None
     keeps: bool
     target: str
@@ -68,27 +66,22 @@ class Trial:
     @property
     def sentence(self) -> str:
         """What came of it, in a few plain sentences."""
-        return " ".join([_verdict(self), *_objections(self), *_lacking(self)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        plain: dict[str, Any] = listed(asdict(self))
-        return {"schema": ADVICE_VERSION, **plain, "sentence": self.sentence}
+        return " ".join([_verdict(self), *_objections(self), *_still_missing(self)])
 
     def __repr__(self) -> str:
-        if not self.lacks:
+        if not self.missing:
             return self.sentence
         lines = [("column", "tried", "needed")]
-        lines += [(name, *show_both(*both, self.units.get(name))) for name, both in self.lacks.items()]
+        lines += [(name, *show_both(*both, self.units.get(name))) for name, both in self.missing.items()]
         return f"{self.sentence}\n\n{columns(lines)}"
 
 
 def _verdict(trial: Trial) -> str:
-    edits = join(f"{name} {cell(after, trial.units.get(name))}" for name, (_, after) in trial.tried.items())
+    edits = join(f"{name} = {cell(after, trial.units.get(name))}" for name, (_, after) in trial.tried.items())
     edited = f"With {edits}" if trial.tried else "With nothing edited"
     score = "" if trial.score is None or trial.score == trial.prediction else f" (score {trial.score:.4g})"
     outcome = "which reaches" if trial.reached else "which does not reach"
-    return f"{edited} the model answers {show(trial.prediction)}{score}, {outcome} {trial.target}."
+    return f"{edited} the model predicts {show(trial.prediction)}{score}, {outcome} {trial.target}."
 
 
 def _objections(trial: Trial) -> Iterable[str]:
@@ -98,11 +91,11 @@ def _objections(trial: Trial) -> Iterable[str]:
         yield f"{join(trial.outside)}."
 
 
-def _lacking(trial: Trial) -> Iterable[str]:
+def _still_missing(trial: Trial) -> Iterable[str]:
     if trial.enough:
-        yield "Nothing is lacking."
+        yield "Nothing is missing."
     elif trial.answer is None:
         yield "From there no feasible row was found that reaches the target."
     else:
-        kept = "" if trial.keeps else ", which does not keep all that was tried"
-        yield f"What still lacks{kept}: {change_words(trial.lacks, trial.units)}."
+        kept = "" if trial.keeps else " (the nearest answer does not keep every edit)"
+        yield f"Still missing{kept}: {change_words(trial.missing, trial.units)}."

@@ -1,11 +1,11 @@
 """Why there is no answer, and what to relax: plain data, and its words."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-from ssba.results.advice import ADVICE_VERSION
-from ssba.results.plan import change_words, listed
+from ssba.json_form import JsonForm
+from ssba.results.plan import change_words
 from ssba.results.text import columns, join, show
 
 _MOST_TOLD = 3
@@ -14,12 +14,12 @@ _MOST_BINDINGS = 5
 
 @dataclass(frozen=True)
 class Binding:
-    """A constraint or wish that holds the query back.
+    """A constraint or limit that holds the query back.
 
     Attributes
     ----------
     constraint : str
-        Its text; for a wish, the argument as it was given, such as ``max_changes=2``.
+        Its text; for a limit, the option as it was given, such as ``max_changes=2``.
     flips : bool
         Whether relaxing it alone is enough to reach the target.
     distance_to_boundary : float or None
@@ -44,7 +44,7 @@ class Relaxation:
     constraints : tuple of str
         What is relaxed, as it was asked for.
     relaxed : tuple of (str or None)
-        What to ask for instead: texts that ``ssba.constraint`` reads, or for wishes the argument. None: leave
+        What to ask for instead: texts that ``ssba.constraint`` reads, or for limits the option. None: leave
         it out.
     words : tuple of str
         The same in words: "let trestbps move by up to 24% instead of 20%".
@@ -89,7 +89,7 @@ class Relaxation:
 
 
 @dataclass(frozen=True)
-class WhyNot:
+class WhyNot(JsonForm):
     """Which constraints stand in the way of an answer, and the smallest relaxations that let one through.
 
     Attributes
@@ -139,10 +139,6 @@ class WhyNot:
         if self.status in ("found", "already_there"):
             return f"Nothing stands in the way of {self.target}: there is nothing to relax."
         return " ".join(_sentences(self))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        return {"schema": ADVICE_VERSION, **listed(asdict(self)), "sentence": self.sentence}
 
     def __repr__(self) -> str:
         return f"{self.sentence}\n\n{_table(self.relaxations)}" if self.relaxations else self.sentence

@@ -8,7 +8,7 @@ from ssba.boundary.bisection import Asking
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.region import Region
 from ssba.search.archive import Archive, recorded
-from ssba.search.refine import Effort, last_resort, nearest_search
+from ssba.search.refine import last_resort, nearest_search
 from ssba.search.starts import Pool
 
 
@@ -66,7 +66,7 @@ def bounded_search(archive: Archive, known: Approach, around: Surroundings) -> A
     after all. Otherwise both the best of them and the feasible row with the best score are brought
     nearer to the boundary; where they end equally near, the better score wins.
     """
-    yield from last_resort(archive, known.rows, around.seed, Effort())
+    yield from last_resort(archive, known.rows, around.seed)
     best = yield from _nearer(archive, known, around)
     if archive.miss is not None and not archive.has_found and known.rows.shape[0]:
         row = archive.miss[None, :]
@@ -90,7 +90,7 @@ def _nearer(archive: Archive, best: Approach, around: Surroundings) -> Asking[Ap
         best = best if far[0] >= best.distances[0] else Approach(best.rows[:1, :], point, far)
         if not nearer.rows.shape[0] or nearer.distances[0] >= best.distances[0] * (1 - 1e-3):
             break
-        yield from last_resort(archive, nearer.rows, around.seed, Effort())
+        yield from last_resort(archive, nearer.rows, around.seed)
         best = nearer
     return best
 
@@ -98,7 +98,7 @@ def _nearer(archive: Archive, best: Approach, around: Surroundings) -> Asking[Ap
 def _boundary_near(archive: Archive, best: Approach, around: Surroundings) -> Asking[Array | None]:
     """Return the boundary point nearest to the best row, whatever the constraints, as an array of one row."""
     free = Archive(around.unconstrained(best.rows[0, :]), archive.metric)
-    search = nearest_search(free, around.pool.with_guesses(best.points[:1, :]), around.seed, Effort())
+    search = nearest_search(free, around.pool.with_guesses(best.points[:1, :]), around.seed)
     # Whoever runs this search watches budget and time; each round has rows of its own, whatever is left.
     yield from recorded(search, free, _ROWS_A_ROUND, lambda: False)
     return free.nearest(1) if free.has_found else None

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ssba.arrays import Array, choose, like, marked, namespace, to_numpy
 from ssba.boundary.bisection import Asking
+from ssba.columns.distance import changed_cells
 from ssba.constraints.regions.region import Region
 from ssba.search.archive import Archive
 from ssba.search.repeats import different
@@ -95,7 +96,7 @@ def _as_far_as_possible(
 ) -> Asking[Array]:
     """Bring the cells of each row to their limits, in an order; those that cannot go with the rest stay."""
     now, aim = to_numpy(rows).copy(), to_numpy(limits)
-    differs = (now != aim) & ~(np.isnan(now) & np.isnan(aim))
+    differs = changed_cells(now, aim)
     waiting = [order[moves[order]] for order, moves in zip(orders, differs, strict=True)]
     while tries := [(i, size) for i, cells in enumerate(waiting) for size in _sizes(len(cells))]:
         asked = now[[i for i, _ in tries]]

@@ -276,7 +276,7 @@ def _edge(archive: Archive, planes: list[_Plane], z: Array) -> Array:
     """
     region = archive.region
     nearest = None
-    if len(planes) > 1 and region.rows is None and archive.metric.norm == "l2":
+    if len(planes) > 1 and region.linear is None and archive.metric.norm == "l2":
         home = np.nan_to_num(to_numpy(region.x))
         scale = to_numpy(region.scale)
         normals = np.stack([to_numpy(one.normal) for one in planes])

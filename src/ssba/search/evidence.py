@@ -96,17 +96,16 @@ class _Ball:
     def costs(self, rows: Vector) -> Vector:
         """Return what each cell adds to the distance, squared for L2, so that costs add up."""
         parts = to_numpy(self.metric.parts(like(rows, self.region.x), self.region.x))
-        return np.asarray(parts**2 if self.metric.norm == "l2" else parts)
+        return np.asarray(self.metric.cost(parts))
 
     @cached_property
     def budget(self) -> float:
         """The radius as a sum of costs."""
-        return self.radius**2 if self.metric.norm == "l2" else self.radius
+        return float(self.metric.cost(self.radius))
 
     def length(self, cost: Vector) -> Vector:
         """Return how far a single column may move for a cost, in scaled units."""
-        cost = np.maximum(cost, 0.0)
-        return np.sqrt(cost) if self.metric.norm == "l2" else cost
+        return np.asarray(self.metric.length(cost))
 
     def with_levels(self, count: int, rng: np.random.Generator) -> Vector:
         """Return copies of the start in which a random number of categories has changed."""
@@ -116,7 +115,7 @@ class _Ball:
             return rows
         begun = self.costs(self.start[None, :])[0]
         weight = to_numpy(self.metric.weight)[columns]
-        price = np.where(begun[columns] > 0, 0.0, weight**2 if self.metric.norm == "l2" else weight)
+        price = np.where(begun[columns] > 0, 0.0, self.metric.cost(weight))
         left = self.budget - begun.sum()
         most = int((np.cumsum(np.sort(price)) < left).sum())
         order = np.argsort(rng.random((count, len(columns))), axis=1)
@@ -202,7 +201,7 @@ class _Ball:
                 low, high = self._room(rows, self.length(self.budget - others), j)
                 rows[:, j] = self._between(j, low, high, rows[:, j], rng)
                 gap = np.abs(rows[:, j] - self.x[j]) / self.scale[j]
-                total = others + (gap * gap if self.metric.norm == "l2" else gap)
+                total = others + self.metric.cost(gap)
         return rows
 
     def _room(self, rows: Vector, reach: Vector, j: int) -> tuple[Vector, Vector]:
@@ -210,9 +209,9 @@ class _Ball:
         lower, upper = self.bounds
         low = np.maximum(lower[j], self.x[j] - reach * self.scale[j])
         high = np.minimum(upper[j], self.x[j] + reach * self.scale[j])
-        if self.region.rows is None:
+        if self.region.linear is None:
             return low, high
-        A, aim = to_numpy(self.region.rows.A), to_numpy(self.region.rows.aim)
+        A, aim = to_numpy(self.region.linear.A), to_numpy(self.region.linear.aim)
         for i in np.flatnonzero(A[:, j] != 0):
             involved = np.flatnonzero(A[i])
             end = (aim[i] - rows[:, involved] @ A[i, involved]) / A[i, j] + rows[:, j]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ssba.arrays import Array, like, marked, to_numpy
 from ssba.boundary.bisection import Asking
-from ssba.columns.distance import Metric
+from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.region import Region
 from ssba.search.repeats import different
 
@@ -38,8 +38,8 @@ def legal_rows_within(
         return None
     x = to_numpy(region.x)
     costs = [_costs(metric, region, j, values) for j, values in enumerate(known)]
-    limit = radius * (1 + 1e-9) if metric.norm != "l2" else (radius * (1 + 1e-9)) ** 2
-    cap = most if region.rows is None else most * _BEFORE_LINEAR_ROWS
+    limit = float(metric.cost(radius * (1 + 1e-9)))
+    cap = most if region.linear is None else most * _BEFORE_LINEAR_ROWS
     changed = [_changed(values, own) for values, own in zip(known, x, strict=True)]
     numbers = _combinations(costs, changed, (limit, len(x) if most_changes is None else most_changes), cap)
     if numbers is None:
@@ -73,12 +73,11 @@ def extent_of(region: Region, metric: Metric, most: int) -> Extent | None:
     if len(known) < len(columns):
         return None
     costs = [_costs(metric, region, j, values) for j, values in enumerate(known)]
-    length = math.sqrt if metric.norm == "l2" else float
     steps = [float(one[one > 0].min()) for one in costs if (one > 0).any()]
     return Extent(
         rows=math.prod(map(len, known)),
-        step=length(max(steps, default=0.0)),
-        farthest=length(sum(float(one.max(initial=0.0)) for one in costs)),
+        step=metric.length(max(steps, default=0.0)),
+        farthest=metric.length(sum(float(one.max(initial=0.0)) for one in costs)),
     )
 
 
@@ -137,11 +136,11 @@ def _costs(metric: Metric, region: Region, j: int, values: Vector) -> Vector:
     rows = np.tile(to_numpy(region.x), (len(values), 1))
     rows[:, j] = values
     parts = to_numpy(metric.parts(like(rows, region.x), region.x))[:, j]
-    return np.asarray(parts**2 if metric.norm == "l2" else parts)
+    return np.asarray(metric.cost(parts))
 
 
 def _changed(values: Vector, own: float) -> NDArray[np.int64]:
-    return np.asarray((values != own) & ~(np.isnan(values) & np.isnan(own)), dtype=np.int64)
+    return np.asarray(changed_cells(values, np.asarray(own)), dtype=np.int64)
 
 
 def _combinations(

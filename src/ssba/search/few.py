@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking, Path, bisect
+from ssba.columns.distance import changed_cells
 from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]
@@ -22,11 +23,6 @@ MOST_SETS = 100
 _STRETCHES = (1.0, 1.4, 2.0, 3.5, 8.0)
 # What a distance is at least where it divides: its square is still above zero.
 NEXT_TO_NOTHING = 1e-150
-
-
-def changed_cells(rows: Matrix, x: Vector) -> Mask:
-    """Tell which cells differ from the query's; a missing cell that stays missing does not."""
-    return np.asarray((rows != x) & ~(np.isnan(rows) & np.isnan(x)))
 
 
 def forced_columns(region: Region) -> list[int]:

@@ -163,7 +163,7 @@ def foot(region: Region, z: Array, normal: Array, columns: list[int], norm: str)
     xp = namespace(z)
     moves, still = xp.sum(unit_rows(columns, z), axis=0) > 0, xp.zeros_like(z)
     home = xp.where(xp.isnan(region.x), region.start, region.x)
-    if region.rows is not None and norm == "l2":
+    if region.linear is not None and norm == "l2":
         return region.nearest_beyond(z, normal / region.scale)
     u = xp.where(moves, (z - home) / region.scale, still)
     low = xp.where(moves, (region.lower - home) / region.scale, still)

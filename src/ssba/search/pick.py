@@ -1,22 +1,19 @@
 """Choosing k answers from all rows that reached the target: nearest first, each different from the others."""
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.columns.distance import Metric
-from ssba.search.few import changed_cells
+from ssba.columns.distance import Metric, changed_cells
+from ssba.options import Diversity
 from ssba.search.repeats import different
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Diversity = Literal["distance", "levers"]
 
-# Answers differ if each changes a column that the other leaves, or they lie this share of the best
-# distance apart.
-_APART = 0.1
+APART = 0.1
+"""Answers differ if each changes a column that the other leaves, or they lie this share of the best distance
+apart."""
 
 
 def pick_order(
@@ -46,7 +43,7 @@ def pick_order(
         chosen.append(i)
         differs = _crosses(changed, i)
         if diversity == "distance":
-            apart = metric.distance(rows, rows[i]) >= _APART * distances[0]
+            apart = metric.distance(rows, rows[i]) >= APART * distances[0]
             differs = (differs | apart) & (np.arange(len(rows)) != i)
         left &= differs
     spares = [i for i in _offered(distances, changed, price) if i not in chosen][:spare]

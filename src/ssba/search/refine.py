@@ -59,13 +59,12 @@ class Effort:
     runners: int | None = None
 
 
+SEVERAL_WAYS = Effort()
 # Where stored points or the slope at the query tell which way to go, one way down will do.
 ONE_WAY = Effort(starts=1, gain=3e-3, runners=RUNNERS)
 
 
-def nearest_search(
-    archive: Archive, pool: Pool, seed: int, effort: Effort, stored: Stored | None = None
-) -> Asking[None]:
+def nearest_search(archive: Archive, pool: Pool, seed: int, stored: Stored | None = None) -> Asking[None]:
     """Search for the nearest feasible row that reaches the target; all finds go to the archive.
 
     It begins where `stored` boundary points say that the boundary is near, else where the slope of the score
@@ -88,16 +87,16 @@ def nearest_search(
         return
     ends = yield from find_ends(archive, pool, rng, margin is not None)
     if ends is not None:
-        yield from _improve(archive, ends, margin, rng, effort)
+        yield from _improve(archive, ends, margin, rng, SEVERAL_WAYS)
 
 
-def last_resort(archive: Archive, rows: Array, seed: int, effort: Effort) -> Asking[None]:
+def last_resort(archive: Archive, rows: Array, seed: int) -> Asking[None]:
     """Ask about feasible rows near known boundary points, and go on from those that reach the target."""
     if rows.shape[0]:
         yield rows
     if archive.has_found:
-        ends = Ends(archive.nearest(effort.starts), None)
-        yield from _improve(archive, ends, None, np.random.default_rng(seed), effort)
+        ends = Ends(archive.nearest(SEVERAL_WAYS.starts), None)
+        yield from _improve(archive, ends, None, np.random.default_rng(seed), SEVERAL_WAYS)
 
 
 def _improve(

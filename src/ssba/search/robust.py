@@ -5,12 +5,10 @@ ways along every number, and in random directions; and, where the radius allows 
 """
 
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arguments import number
 from ssba.columns.distance import Metric
 from ssba.columns.grid import Grid
 
@@ -19,71 +17,6 @@ Matrix = NDArray[np.float64]
 
 RANDOM_DIRECTIONS = 100
 """How many random directions a ball is checked in, beside the fixed ones."""
-
-
-@final
-@dataclass(frozen=True)
-class Ball:
-    """Every row within `radius` of the answer reaches the target, too."""
-
-    radius: float
-
-    def __post_init__(self) -> None:
-        number("ball(radius=...)", self.radius, "a distance above 0", low=0, high=1e300)
-
-    @property
-    def text(self) -> str:
-        """The margin as it is written in a call."""
-        return f"ball({_digits(self.radius)})"
-
-
-@final
-@dataclass(frozen=True)
-class ScoreMargin:
-    """The score passes the target's threshold by at least `amount`."""
-
-    amount: float
-
-    def __post_init__(self) -> None:
-        number("score_margin(amount=...)", self.amount, "a number above 0", low=0, high=1e300)
-
-    @property
-    def text(self) -> str:
-        """The margin as it is written in a call."""
-        return f"score_margin({_digits(self.amount)})"
-
-
-Margin = Ball | ScoreMargin
-
-
-def _digits(number: float) -> str:
-    """Write a number in few digits where they say it exactly."""
-    short = f"{number:g}"
-    return short if float(short) == number else repr(float(number))
-
-
-def ball(radius: float) -> Ball:
-    """Ask that every row within this distance of an answer reaches the target, too.
-
-    Whether the rows around it are feasible does not matter: they stand for what cannot be controlled.
-
-    >>> ball(0.25)
-    Ball(radius=0.25)
-    """
-    return Ball(radius)
-
-
-def score_margin(amount: float) -> ScoreMargin:
-    """Ask that the score passes the threshold by this much.
-
-    For a class: its score leads that of the best other class by so much. For ``probability(...)``: the
-    probability lies above `at_least` by so much. For ``value_between(...)``: the number lies inside by so
-    much.
-
-    >>> score_margin(0.1)
-    ScoreMargin(amount=0.1)
-    """
-    return ScoreMargin(amount)
 
 
 @dataclass(frozen=True)

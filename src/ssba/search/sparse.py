@@ -1,7 +1,6 @@
 """Rows with fewer changed columns than a known answer, at most so much longer."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,6 @@ from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-Sparsity = Literal["none", "balanced", "strong"]
-
-PRICES: dict[Sparsity, float] = {"none": 1.0, "balanced": 1.1, "strong": 1.5}
-"""How many times as long as the nearest answer one with fewer changed columns may be."""
 
 # Changes are stretched by at most this factor, which is found in two rounds of so many steps.
 _FURTHEST, _STEPS = 1e3, 64

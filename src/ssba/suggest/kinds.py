@@ -64,8 +64,8 @@ def read_kind(column: RawColumn) -> Reading:
     except SchemaError as error:
         return Reading(column, None, None, (str(error),), "unreadable")
     flag, more = _what_stands_out(column, feature)
-    told = tuple(one for one in (*more, why, _about_missing(column)) if one)
-    return Reading(column, feature, declaration, told, flag)
+    reasons = tuple(one for one in (*more, why, _about_missing(column)) if one)
+    return Reading(column, feature, declaration, reasons, flag)
 
 
 def present_numbers(column: RawColumn) -> Numbers:
@@ -106,10 +106,10 @@ def _of_numbers(column: RawColumn, numbers: Numbers) -> tuple[Declaration | None
 
 
 def _of_whole_numbers(column: RawColumn, values: Numbers, unit: str | None) -> tuple[Declaration | None, str]:
-    told = "whole numbers only" if column.family == "float" else ""
+    reason = "whole numbers only" if column.family == "float" else ""
     if 2 < len(values) <= _FEW:
-        told = f"few values, {_shown(values)}: declare ssba.categorical() if they are codes without order"
-    return (integer(unit=unit) if unit or column.family == "float" else None), told
+        reason = f"few values, {_shown(values)}: declare ssba.categorical() if they are codes without order"
+    return (integer(unit=unit) if unit or column.family == "float" else None), reason
 
 
 def _decimals(column: RawColumn, numbers: Numbers) -> int | None:

@@ -206,7 +206,7 @@ def _sums(table: _Table) -> Iterator[Link]:
 
 
 def _meets(rows: Matrix, wanted: Vector) -> NDArray[np.bool_]:
-    """Tell which columns hold the wished numbers in every row."""
+    """Tell which columns hold the desired numbers in every row."""
     slack = _EXACT * np.maximum(1.0, np.abs(wanted))[:, None]
     return np.asarray((np.abs(rows - wanted[:, None]) <= slack).all(axis=0))
 
@@ -236,8 +236,8 @@ def _reason_above(above: str, below: str, rows: Matrix) -> str:
         return ""
     held = int((rows[:, 0] >= rows[:, 1]).sum())
     if is_named_above(above, below) and held >= _NEARLY_ALL * count:
-        told = f"all {count:,}" if held == count else f"{held:,} of {count:,}"
-        return f"their names say so, and it is true of {told} rows"
+        share = f"all {count:,}" if held == count else f"{held:,} of {count:,}"
+        return f"their names say so, and it is true of {share} rows"
     if held < count:
         return ""
     # Were the two unrelated, every value of one would meet every value of the other equally often.
@@ -266,7 +266,7 @@ def _followers(table: _Table) -> Iterator[Link]:
 
 
 def _direction(rows: Matrix) -> int:
-    """Return 1 or -1 where the second column grows or falls with the first and is told by it, else 0."""
+    """Return 1 or -1 where the second column rises or falls with the first, which determines it, else 0."""
     ordered = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     steps = np.diff(ordered, axis=0)
     if (steps[steps[:, 0] == 0, 1] != 0).any():
@@ -284,7 +284,7 @@ def _follower_link(table: _Table, a: int, b: int, sign: int, rows: int) -> Link:
         f"if {leads} > x.{leads}: {follows} {up} x.{follows}",
         f"if {leads} < x.{leads}: {follows} {down} x.{follows}",
     )
-    reason = f"true of all {rows:,} rows: {follows} is told by {leads} and {word} with it"
+    reason = f"true of all {rows:,} rows: {follows} is determined by {leads} and {word} with it"
     return Link("follows", (table.name(b), table.name(a)), texts, reason)
 
 

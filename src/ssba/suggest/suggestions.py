@@ -4,7 +4,7 @@ Nothing here is applied: what a person agrees with, they pass on.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ssba.columns.inference import infer_feature
 from ssba.columns.space import encode_column
 from ssba.constraints.constraint import fixed, increase
 from ssba.errors import SchemaError
+from ssba.json_form import to_plain
 from ssba.suggest.headroom import room
 from ssba.suggest.kinds import Flag, Reading, present_numbers, read_kind
 from ssba.suggest.links import MOST_ROWS, Link, find_links, one_hot_groups, one_hot_link
@@ -101,11 +102,11 @@ class Suggestions:
     def sentence(self) -> str:
         """What is proposed, in one sentence."""
         flagged = [f"{one.column} is {_FLAGS[one.flag]}" for one in self.columns if one.flag]
-        told = (
+        summary = (
             f"{len(self.texts)} constraints and {len(self.features)} kinds are proposed for "
             f"{len(self.columns)} columns of {self.rows:,} rows"
         )
-        return f"{told}; {', '.join(flagged)}." if flagged else f"{told}."
+        return f"{summary}; {', '.join(flagged)}." if flagged else f"{summary}."
 
     @property
     def text(self) -> str:
@@ -127,8 +128,8 @@ class Suggestions:
         """Return everything as plain dicts, lists, text and numbers."""
         return {
             "rows": self.rows,
-            "columns": [_listed(asdict(one)) for one in self.columns],
-            "links": [_listed(asdict(one)) for one in self.links],
+            "columns": [to_plain(one) for one in self.columns],
+            "links": [to_plain(one) for one in self.links],
             "sentence": self.sentence,
         }
 
@@ -287,12 +288,3 @@ def _link_lines(links: Sequence[Link]) -> list[str]:
         for link in links
         for place, text in enumerate(link.texts)
     ]
-
-
-def _listed(value: Any) -> Any:
-    """Return tuples as lists and what is not finite as None, as JSON has them."""
-    if isinstance(value, dict):
-        return {name: _listed(inner) for name, inner in value.items()}
-    if isinstance(value, tuple | list):
-        return [_listed(inner) for inner in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -118,7 +118,7 @@ class Additive:
 def open_linear(source: Any, model: Model, space: Space, background: Matrix) -> Additive | None:
     """Open a linear model, alone or behind affine steps and one-hot columns.
 
-    That it is linear is told by the types of its parts; weights and tables are read off its answers.
+    That it is linear is determined by the types of its parts; weights and tables are read off its answers.
     """
     steps, last = take_apart(source)
     if not _is_linear(last) or not are_affine(steps, space):

@@ -137,7 +137,7 @@ class Search:
         hit = self._hits(corner)
         rows, costs = cells.rows(corner[hit]), boxes.cost[hit]
         single = (boxes.low == boxes.high).all(axis=1)
-        if region.rows is None:
+        if region.linear is None:
             return hit | single, rows, costs
         feasible = np.asarray(region.contains(rows), dtype=bool)
         settled = single.copy()

@@ -171,7 +171,7 @@ def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells | 
     for j, column in enumerate(legal):
         alive &= column.possible(leaves, j)
     kept = _only(leaves, alive)
-    options = [column.options(kept, j, merge=region.rows is None) for j, column in enumerate(legal)]
+    options = [column.options(kept, j, merge=region.linear is None) for j, column in enumerate(legal)]
     free = np.array([len(one.cost) > 1 for one in options], dtype=bool)
     row = np.array([one.value[one.cost.argmin()] for one in options])
     weight = np.stack([one.weight for one in way]) if way else np.zeros((0, trees.scoring.columns))
@@ -186,7 +186,7 @@ def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells | 
         base=weight @ trees.offset + np.array([_start(one, trees) for one in way]),
         first=np.flatnonzero(np.diff(kept.tree, prepend=-1)),
         slack=max((trees.rounding * float(np.abs(one.weight).sum()) + one.vague for one in way), default=0.0),
-        squared=metric.norm == "l2",
+        squared=metric.adds_squares,
         region=region,
         coded=trees.coded,
     )
@@ -315,7 +315,7 @@ def _levels(region: Region, metric: Metric, j: int) -> _Levels:
 
 def _costs(metric: Metric, rows: Matrix, x: Vector) -> Matrix:
     parts = metric.parts(rows, x)
-    return np.asarray(parts**2 if metric.norm == "l2" else parts)
+    return np.asarray(metric.cost(parts))
 
 
 def _cell_values(trees: Trees, region: Region) -> tuple[Matrix, Matrix, Matrix]:

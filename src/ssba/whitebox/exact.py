@@ -137,7 +137,7 @@ def nearest_by_cpsat(opened: Trees, question: Question, *, known: Vector | None 
     Needs the extra ``ssba[exact]``. Gives the same kind of result as `nearest_exact`, and None also where
     the region has linear rows.
     """
-    if question.region.rows is not None:
+    if question.region.linear is not None:
         return None
 
     def one_way(way: Way, best: float, _: int) -> Exact | None:
@@ -223,16 +223,16 @@ def _slack(opened: Additive, way: Way, away: Vector) -> float:
 
 
 def _solved(question: Question, demands: Demands, best: float, work: int) -> Exact:
-    squared = question.metric.norm == "l2"
+    metric = question.metric
     result = nearest_row(
         demands,
         question.region,
         question.metric,
-        best**2 if squared else best,
+        float(metric.cost(best)),
         Work(max(1, work // _BOXES_PER_RELAXATION), question.deadline),
         question.reached,
     )
-    return Exact(result.row, math.sqrt(result.bound) if squared else result.bound, proved=False)
+    return Exact(result.row, float(metric.length(result.bound)), proved=False)
 
 
 def demands_of(opened: Additive, way: Way, slack: float) -> Demands:

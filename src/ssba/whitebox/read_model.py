@@ -51,8 +51,8 @@ def open_linear_model(source: Any, model: Model, space: Space, background: Matri
     return _through(open_linear, source, model, space, background)
 
 
-def _through(door: Callable[..., Read | None], *asked: Any) -> Read | None:
+def _through(row_check: Callable[..., Read | None], *asked: Any) -> Read | None:
     try:
-        return door(*asked)
+        return row_check(*asked)
     except NotReadable:
         return None

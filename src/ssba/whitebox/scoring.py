@@ -100,12 +100,15 @@ def ways_to(goal: Goal, scoring: Scoring) -> list[Way] | None:
         case Leave(label):
             index, others = _split(scoring, label)
             return [(_lead(scoring, other, index),) for other in others]
-        case Probability(label, at_least):
-            condition = _probable(scoring, label, at_least)
-            return None if condition is None else [(condition,)]
+        case Probability(label, at_least, at_most):
+            ends = [(1.0, at_least)] if at_least > 0 else []
+            ends += [(-1.0, at_most)] if at_most < 1 else []
+            conditions = [_probable(scoring, label, sign, end) for sign, end in ends]
+            known = tuple(one for one in conditions if one is not None)
+            return [known] if len(known) == len(conditions) else None
         case ValueBetween(low, high):
-            ends = ((1.0, low), (-1.0, high))
-            return [tuple(_limited(scoring, 0, sign, end) for sign, end in ends if math.isfinite(end))]
+            both = ((1.0, low), (-1.0, high))
+            return [tuple(_limited(scoring, 0, sign, end) for sign, end in both if math.isfinite(end))]
 
 
 def agrees(scoring: Scoring, raw: Matrix, asked: Output, tolerance: Vector) -> bool:
@@ -169,15 +172,16 @@ def _limited(scoring: Scoring, index: int, sign: float, limit: float) -> Conditi
     return Condition(weight, -sign * limit * scoring.total, limit=limit)
 
 
-def _probable(scoring: Scoring, label: Any, at_least: float) -> Condition | None:
+def _probable(scoring: Scoring, label: Any, sign: float, limit: float) -> Condition | None:
+    """A class has a probability of at least `limit`, or at most for a negative sign."""
     assert scoring.classes is not None
     index = scoring.classes.index(label)
     if scoring.link == "share":
-        return _limited(scoring, index, 1.0, at_least)
-    if scoring.link == "logistic" and scoring.columns == 1 and at_least < 1:
-        sign = 1.0 if index == 1 else -1.0
+        return _limited(scoring, index, sign, limit)
+    if scoring.link == "logistic" and scoring.columns == 1 and 0 < limit < 1:
+        way = sign if index == 1 else -sign
         # Where the logistic function is flat, a small error of a probability is a large one of its score.
-        vague = 2 * scoring.precision / (at_least * (1 - at_least))
-        return Condition(np.array([sign]), -math.log(at_least / (1 - at_least)), vague=vague)
+        vague = 2 * scoring.precision / (limit * (1 - limit))
+        return Condition(np.array([way]), -sign * math.log(limit / (1 - limit)), vague=vague)
     # Softmax of several classes is no inequality between two of them.
     return None

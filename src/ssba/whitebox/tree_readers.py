@@ -1,6 +1,6 @@
 """Reading the trees of scikit-learn, XGBoost and LightGBM, each with its own rule of comparison.
 
-Which library a model is from is told by its type's name; none of them is imported here. A setting that makes
+The name of a model's type says which library it is from; none of them is imported here. A setting that makes
 trees mean something else than sums of leaves found by thresholds is looked for by name: such a model is not
 read.
 """

@@ -16,11 +16,10 @@ def context(constraints: Any = ()) -> Context:
     return context_of(explainer, {"a": 5, "b": 50, "c": 10}, constraints)
 
 
-def test_each_changed_column_is_a_unit_and_groups_are_one() -> None:
+def test_each_changed_column_is_a_unit_that_moves_at_once() -> None:
     x, z = np.array([1.0, 2.0, 3.0, np.nan]), np.array([2.0, 2.0, 4.0, np.nan])
-    assert [unit.columns for unit in first_units(x, z, [])] == [(0,), (2,)]
-    assert [unit.columns for unit in first_units(x, z, [[2, 0, 1]])] == [(2, 0)]
-    assert [unit.visits for unit in first_units(x, z, [])] == [1, 1]
+    assert [unit.columns for unit in first_units(x, z)] == [(0,), (2,)]
+    assert [unit.visits for unit in first_units(x, z)] == [1, 1]
 
 
 def test_linked_whole_numbers_stay_on_their_line_in_steps_that_are_short_enough() -> None:

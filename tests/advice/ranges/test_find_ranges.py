@@ -54,7 +54,7 @@ class TestHeart:
                     assert low - 1e-9 <= interval.low <= interval.high <= high + 1e-9
                     wide += interval.low < interval.high
             assert found.held >= 0.99
-            assert found.samples == 1000
+            assert found.n_samples == 1000
         # They are no mere points.
         assert wide >= 3
 
@@ -135,7 +135,7 @@ class TestClosedForms:
         context = context_of(explainer, np.full(12, 5.0))
         found = find_ranges(context, row(context, [6.5, 3.5] * 6))
         worst = [one.low if number % 2 == 0 else one.high for number, one in enumerate(found.intervals)]
-        model = explainer._engine.source
+        model = explainer._engine.judging.source
         assert model.predict([worst])[0]
         # Nearly all of the slack, which is 12 in steps of 1, was given back.
         assert np.dot(worst, weights) <= 9
@@ -213,13 +213,13 @@ class TestDigits:
 class TestArguments:
     def test_a_row_that_does_not_reach_the_target_is_refused(self) -> None:
         bounded = next(one for one in patients("MLP") if one.explanation.best is None)
-        with pytest.raises(ssba.ArgumentError, match="needs an answer that reaches the target"):
+        with pytest.raises(ssba.errors.ArgumentError, match="needs an answer that reaches the target"):
             find_ranges(bounded.context, bounded.z)
 
     @pytest.mark.parametrize("samples", [0, 2.5, "many", 10**9])
     def test_samples_are_a_number_of_rows(self, samples: Any) -> None:
         one = patients("MLP")[0]
-        with pytest.raises(ssba.ArgumentError, match="samples is"):
+        with pytest.raises(ssba.errors.ArgumentError, match="samples is"):
             find_ranges(one.context, one.z, samples)
 
     def test_the_same_call_gives_the_same_ranges(self) -> None:

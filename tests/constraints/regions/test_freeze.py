@@ -77,7 +77,7 @@ def test_a_row_with_a_missing_cell_that_is_held_asks_nothing() -> None:
     texts = ["a + b <= 0.5", "a may be filled"]
     query = mine.space.encode_row({**QUERY, "a": None})
     missing, filled = mine.regions(query, [constraint(text) for text in texts])
-    assert missing.rows is None
+    assert missing.linear is None
     part = holding(filled, columns("a"), mine.metric)
     assert part is not None
-    assert part.rows is None
+    assert part.linear is None

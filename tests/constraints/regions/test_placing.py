@@ -94,8 +94,8 @@ def test_a_strict_line_is_not_touched() -> None:
 def test_the_center_has_room_and_lies_in_the_bounds() -> None:
     where = setting(np.array([[0.0, 0.0], [6.0, 6.0]]))
     region = where.region([1.0, 1.0], "x0 + x1 <= 8", "x0 - x1 <= 1")
-    assert region.rows is not None
-    assert (region.rows.A @ region.center < region.rows.b).all()
+    assert region.linear is not None
+    assert (region.linear.A @ region.center < region.linear.b).all()
     assert (region.lower <= region.center).all()
     assert (region.center <= region.upper).all()
 

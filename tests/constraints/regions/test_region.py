@@ -146,8 +146,8 @@ CENTER_QUERY = {"a": 0.1, "b": -0.1, "c": 0.2, "d": 0.0}
 
 def exact_projection(region: Region, z: Matrix) -> Matrix:
     """Return the nearest point by sequential quadratic programming, in the region's scale."""
-    assert region.rows is not None
-    A, b = region.rows.A, region.rows.b
+    assert region.linear is not None
+    A, b = region.linear.A, region.linear.b
 
     def gap(u: Any) -> float:
         return float(((u - z) ** 2 / region.scale**2).sum())

@@ -169,8 +169,8 @@ class ForgetfulDisk(Disk):
 
 def test_a_writer_does_not_try_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_index(tmp_path / "index", appends=1)
-    for module in ("files", "files_disk"):
-        monkeypatch.setattr(f"ssba.boundary.{module}.MOST_TRIES", 5)
+    for module in ("store", "disk"):
+        monkeypatch.setattr(f"ssba.index.files.{module}.MOST_TRIES", 5)
     with pytest.raises(BoundaryFileError, match="5 numbers in a row were taken"):
         append(tmp_path / "index", ForgetfulDisk())
 

@@ -115,12 +115,12 @@ def assert_same(found: Hits, expected: Hits) -> None:
 
 
 @contextmanager
-def forced(way: str, portion: int = 7) -> Iterator[None]:
-    """Take one way wherever it is possible at all, in portions of few rows."""
+def forced(way: str, chunk: int = 7) -> Iterator[None]:
+    """Take one way wherever it is possible at all, in chunks of few rows."""
     few = {"masks": 0, "products": 10**9}.get(way, retrieval_masks.FEW)
     with ExitStack() as stack:
         for module, name, value in [
-            (retrieval_portions, "MOST_ROWS", portion),
+            (retrieval_portions, "MOST_ROWS", chunk),
             (retrieval_masks, "FEW", few),
             (retrieval, "FEW", few),
             (retrieval, "_WORTH_PRODUCTS", 1),
@@ -140,11 +140,11 @@ WAYS = ["as sizes have it", "masks", "products", "tree"]
 
 
 @contextmanager
-def taken(way: str, portion: int) -> Iterator[None]:
+def taken(way: str, chunk: int) -> Iterator[None]:
     if way == "as sizes have it":
         yield
     else:
-        with forced(way, portion):
+        with forced(way, chunk):
             yield
 
 
@@ -201,7 +201,7 @@ def test_mixed_columns_with_missing_cells_give_what_every_row_gives(
     parts = cut(rng, rows, 4)
     queries = stored_rows(rng, list(LEVELS), len(texts), missing=0.15)
     asked = [query_of(where, x, wish) for x, wish in zip(queries, texts, strict=True)]
-    with taken(way, portion=int(rng.integers(1, 40))):
+    with taken(way, chunk=int(rng.integers(1, 40))):
         finder = Finder(blocks_of(*parts), where.metric)
         found = finder.nearest(asked, k)
         again = [finder.nearest([query], k)[0] for query in asked]
@@ -228,7 +228,7 @@ def test_numbers_give_what_every_row_gives(
     parts = cut(rng, rows + rng.choice([0.0, 0.1]) * rng.normal(size=rows.shape), 3)
     queries = stored_rows(rng, NAMES, len(texts), missing=0.0)
     asked = [query_of(where, x, wish) for x, wish in zip(queries, texts, strict=True)]
-    with taken(way, portion=int(rng.integers(1, 80))):
+    with taken(way, chunk=int(rng.integers(1, 80))):
         found = Finder(blocks_of(*parts), where.metric).nearest(asked, k)
     for one, query in zip(found, asked, strict=True):
         assert_same(one, by_looking_at_every_row(parts, where.metric, query, k))
@@ -244,7 +244,7 @@ def test_rows_far_from_zero_are_told_apart_though_products_lose_all_digits(
     where = setting(NUMBERS + offset, norm=norm)
     rows = np.round(some_rows(300), 1) + offset
     asked = [query_of(where, x, []) for x in some_rows(10, seed=1) + offset]
-    with taken(way, portion=120):
+    with taken(way, chunk=120):
         found = Finder(blocks_of(rows), where.metric).nearest(asked, 4)
     for one, query in zip(found, asked, strict=True):
         assert_same(one, by_looking_at_every_row([rows], where.metric, query, 4))
@@ -258,7 +258,7 @@ def test_of_equally_near_rows_the_first_are_found(way: str, seed: int, k: int) -
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 2, size=(400, 3)) * np.array([1.0, 2.0, 4.0])
     query = query_of(where, np.array([0.5, 1.0, 2.0]), [])
-    with taken(way, portion=150):
+    with taken(way, chunk=150):
         (found,) = Finder(blocks_of(rows[:220], rows[220:]), where.metric).nearest([query], k)
     assert_same(found, by_looking_at_every_row([rows], where.metric, query, k))
     assert found.position.tolist() == list(range(k))
@@ -271,7 +271,7 @@ def test_a_linear_row_that_is_broken_by_a_rounding_error_only_is_broken(way: str
     rows = np.array([[0.1, 0.2, 0.0], [0.1, 0.15, 0.0], [0.2, 0.1, 0.0]] * 20)
     query = query_of(where, np.array([0.1, 0.2, 0.0]) - 0.001, ["r + q <= 0.3"])
     assert query.regions[0].contains(rows[:3]).tolist() == [False, True, False]
-    with taken(way, portion=25):
+    with taken(way, chunk=25):
         (found,) = Finder(blocks_of(rows), where.metric).nearest([query], 3)
     assert found.position.tolist() == [1, 4, 7]
 
@@ -284,7 +284,7 @@ def test_a_cell_off_the_grid_and_beyond_the_bounds_counts_where_it_is_the_querys
     query = query_of(where, x, ["s <= 1.3"])
     assert query.regions[0].upper[2] == 1.0
     rows = np.array([[1.0, 0.0, 1.2]] * 30 + [[0.5, 0.0, 1.25]] * 30)
-    with taken(way, portion=10):
+    with taken(way, chunk=10):
         (found,) = Finder(blocks_of(rows), where.metric).nearest([query], 2)
     assert found.position.tolist() == [0, 1]
 
@@ -296,7 +296,7 @@ def test_a_missing_cell_counts_where_the_querys_own_is_missing(way: str, texts: 
     x = np.array([np.nan, 0.0, 0.0])
     query = query_of(where, x, texts)
     rows = np.concatenate([np.where([True, False, False], np.nan, some_rows(30)), some_rows(30, 1)])
-    with taken(way, portion=15):
+    with taken(way, chunk=15):
         (found,) = Finder(blocks_of(rows), where.metric).nearest([query], 60)
     assert_same(found, by_looking_at_every_row([rows], where.metric, query, 60))
     assert np.isnan(found.rows[:, 0]).sum() == 30
@@ -376,7 +376,7 @@ def test_memory_mapped_files_are_searched_without_holding_them(tmp_path: Path) -
     found = finder.nearest(asked, 10)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # Products of 32 queries with a portion are 16 MiB, the positions of as many masks another 16 MiB.
+    # Products of 32 queries with a chunk are 16 MiB, the positions of as many masks another 16 MiB.
     assert most < 48 * 2**20
     for one, query in zip(found[:6], asked[:6], strict=True):
         assert_same(one, by_looking_at_every_row(parts, where.metric, query, 10))

@@ -65,15 +65,15 @@ def test_missing_numbers_do_not_keep_the_others_from_being_cut() -> None:
 
 
 def test_an_unknown_column_is_refused_with_the_likely_one() -> None:
-    with pytest.raises(ssba.ArgumentError, match=r"by: unknown column 'sx' \(did you mean 'sex'\?\)"):
+    with pytest.raises(ssba.errors.ArgumentError, match=r"by: unknown column 'sx' \(did you mean 'sex'\?\)"):
         group_labels(AGES, "sx")
 
 
 def test_labels_of_another_length_are_refused() -> None:
-    with pytest.raises(ssba.ArgumentError, match="by holds 3 labels for 40 queries; give the name"):
+    with pytest.raises(ssba.errors.ArgumentError, match="by holds 3 labels for 40 queries; give the name"):
         group_labels(AGES, ["a", "b", "c"])
 
 
 def test_what_is_no_list_is_refused() -> None:
-    with pytest.raises(ssba.ArgumentError, match="by is 7; give the name of a column"):
+    with pytest.raises(ssba.errors.ArgumentError, match="by is 7; give the name of a column"):
         group_labels(AGES, 7)

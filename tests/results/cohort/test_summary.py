@@ -43,12 +43,12 @@ KEPT = ["club == x.club", "noise == x.noise"]
 
 
 @pytest.fixture(scope="module")
-def answers() -> ssba.Explanations:
+def answers() -> ssba.results.Explanations:
     return EXPLAINER.explain_many(ROWS, KEPT, evidence=0)
 
 
 @pytest.fixture(scope="module")
-def cohort(answers: ssba.Explanations) -> Cohort:
+def cohort(answers: ssba.results.Explanations) -> Cohort:
     return cohort_of(answers, "club")
 
 
@@ -63,7 +63,9 @@ class TestCounts:
         assert everyone.statuses == {"found": 20, "already_there": 2}
         assert everyone.share_found.value == 1.0
 
-    def test_distances_are_those_of_the_answers(self, cohort: Cohort, answers: ssba.Explanations) -> None:
+    def test_distances_are_those_of_the_answers(
+        self, cohort: Cohort, answers: ssba.results.Explanations
+    ) -> None:
         found = [one.best.distance for one in answers if one.best]
         assert cohort.distances["median"] == pytest.approx(np.median(found))
         assert (cohort.distances["min"], cohort.distances["max"]) == pytest.approx((1.0, 6.25))
@@ -104,7 +106,9 @@ class TestColumns:
         assert use(switched, "club").moves == (Move("red", "blue", 3),)
         assert (use(switched, "club").up, use(switched, "club").down) == (0, 0)
 
-    def test_importances_share_each_answer_evenly_and_add_up_to_one(self, answers: ssba.Explanations) -> None:
+    def test_importances_share_each_answer_evenly_and_add_up_to_one(
+        self, answers: ssba.results.Explanations
+    ) -> None:
         both = EXPLAINER.explain_many(queries([4.0] * 4, ["red"] * 4), ["if club changes: score >= 5.5"])
         assert {tuple(one.best.changes) for one in both if one.best} == {("score", "club")}
         mixed = cohort_of([*answers[:4], *both])
@@ -132,14 +136,16 @@ class TestGroups:
         assert "red has farther to go than blue" in cohort.sentence
         assert "less often" not in cohort.sentence
 
-    def test_a_difference_in_the_share_found_is_told(self, answers: ssba.Explanations) -> None:
+    def test_a_difference_in_the_share_found_is_told(self, answers: ssba.results.Explanations) -> None:
         stuck = EXPLAINER.explain_many(ROWS.iloc[:10], [*KEPT, "score <= 4"], evidence=0)
         told = cohort_of([*answers[:10], *stuck], by=["free"] * 10 + ["held"] * 10)
         assert "held finds a counterfactual less often than free" in told.sentence
         assert told.groups[1].burden.value is None
         assert told.groups[1].burden.low is None
 
-    def test_nothing_found_counts_as_farther_than_anything_found(self, answers: ssba.Explanations) -> None:
+    def test_nothing_found_counts_as_farther_than_anything_found(
+        self, answers: ssba.results.Explanations
+    ) -> None:
         stuck = EXPLAINER.explain_many(ROWS.iloc[:4], [*KEPT, "score <= 4"], evidence=0)
         everyone = cohort_of([*answers[:7], *stuck]).everyone
         # Of the distances 1, 1.25, ..., 2.5 and four without one, the sixth is the median.
@@ -147,12 +153,12 @@ class TestGroups:
         assert everyone.burden.value == pytest.approx(2.25)
         assert everyone.burden.high is None
 
-    def test_small_groups_are_not_over_read(self, answers: ssba.Explanations) -> None:
+    def test_small_groups_are_not_over_read(self, answers: ssba.results.Explanations) -> None:
         few = cohort_of([*answers[:3], *answers[10:13]], by=["blue"] * 3 + ["red"] * 3)
         assert few.groups[0].burden.value != few.groups[1].burden.value
         assert "no difference shows beyond chance" in few.sentence
 
-    def test_without_by_there_are_none(self, answers: ssba.Explanations) -> None:
+    def test_without_by_there_are_none(self, answers: ssba.results.Explanations) -> None:
         assert cohort_of(answers).groups == ()
         assert cohort_of(answers).by is None
 
@@ -192,5 +198,7 @@ class TestViews:
         assert document["columns"][0]["column"] == "score"
 
     def test_an_unknown_table_is_refused(self, cohort: Cohort) -> None:
-        with pytest.raises(ssba.ArgumentError, match="table is 'rows'; choose one of 'columns', 'groups'"):
+        with pytest.raises(
+            ssba.errors.ArgumentError, match="table is 'rows'; choose one of 'columns', 'groups'"
+        ):
             cohort.to_frame("rows")  # type: ignore[arg-type]

@@ -22,29 +22,29 @@ from tests.views.support import AROUND, BOUNDED, EVERY, FOUND, INFEASIBLE, MANY,
 
 import ssba
 from ssba.results.cohort.summary import cohort_of
-from ssba.results.line_scan import Turn, Way
+from ssba.results.line_scan import Crossing, LineScan
 from ssba.views import charts
 from ssba.views.charts import (
-    Surroundings,
+    DataContext,
     change_chart,
     distance_chart,
     distances_by_prediction,
     frequency_chart,
+    line_chart,
     parallel_chart,
     plan_chart,
-    way_chart,
 )
 from ssba.views.charts.tracks import Track, fixed_columns, make_track, tracks_of
 
 COHORT = cohort_of(MANY)
-WAY = Way(
+SCAN = LineScan(
     {"chol": 200.0},
     {"chol": 300.0},
     shares=(0.0, 0.5, 1.0),
     predictions=("ill", "ill", "well"),
     scores=(0.2, 0.4, 0.8),
     reached=(False, False, True),
-    turns=(Turn(0.625, "ill", "well", True, {"chol": 262.5}, 0.5),),
+    crossings=(Crossing(0.625, "ill", "well", True, {"chol": 262.5}, 0.5),),
     target="'well'",
 )
 DISTANCES = {"ill": [0.5, 1.5, 1.0, 2.0], "well": [0.25, 4.0]}
@@ -53,7 +53,7 @@ DRAWN: dict[str, Callable[[Axes | None], Axes]] = {
     "bounded": lambda ax: change_chart(BOUNDED, AROUND, title="A", ax=ax),
     "parallel": lambda ax: parallel_chart(FOUND, AROUND, title="A", ax=ax),
     "plan": lambda ax: plan_chart(PLAN, title="A", ax=ax),
-    "way": lambda ax: way_chart(WAY, title="A", ax=ax),
+    "way": lambda ax: line_chart(SCAN, title="A", ax=ax),
     "frequency": lambda ax: frequency_chart(COHORT, title="A", ax=ax),
     "ecdf": lambda ax: distance_chart(DISTANCES, title="A", ax=ax),
     "histogram": lambda ax: distance_chart(DISTANCES, kind="histogram", title="A", ax=ax),
@@ -77,7 +77,7 @@ def words(ax: Axes) -> list[str]:
     return [text.get_text() for text in ax.texts if text.get_text()]
 
 
-def track(explanation: ssba.Explanation, name: str, around: Surroundings = AROUND) -> Track:
+def track(explanation: ssba.results.Explanation, name: str, around: DataContext = AROUND) -> Track:
     (found,) = [one for one in tracks_of(explanation, around) if one.name == name]
     return found
 
@@ -121,16 +121,22 @@ def test_importing_the_charts_does_not_load_matplotlib() -> None:
 
 def test_dollars_in_names_and_values_are_no_formulas() -> None:
     odd = "$\\frac{$ and $x_$"
-    move = ssba.Counterfactual({odd: "b"}, {odd: (odd, "b")}, 1.0, odd, score=0.5)
-    found = ssba.Explanation(
-        ssba.Status.FOUND, {odd: odd}, odd, 0.25, odd, counterfactuals=(move,), units={odd: odd}
+    move = ssba.results.Counterfactual({odd: "b"}, {odd: (odd, "b")}, 1.0, odd, score=0.5)
+    found = ssba.results.Explanation(
+        ssba.results.Status.FOUND,
+        {odd: odd},
+        odd,
+        0.25,
+        odd,
+        counterfactuals=(move,),
+        columns=(ssba.results.Column(odd, "numeric", unit=odd),),
     )
     step = replace(PLAN.steps[0], columns=(odd,), changes={odd: (odd, "b")})
     for ax in (
         change_chart(found, title=odd),
         parallel_chart(found, title=odd),
         plan_chart(replace(PLAN, target=odd, steps=(step,)), title=odd),
-        way_chart(replace(WAY, target=odd, turns=(replace(WAY.turns[0], after=odd),)), title=odd),
+        line_chart(replace(SCAN, target=odd, crossings=(replace(SCAN.crossings[0], after=odd),)), title=odd),
         frequency_chart(cohort_of([found]), title=odd),
         distance_chart({odd: [1.0]}, title=odd, unit=odd),
     ):
@@ -189,23 +195,23 @@ class TestTracks:
     def test_frames_and_mappings_give_the_same_tracks(self, frame: Any) -> None:
         data = {"chol": [180.0, 250.0, math.nan], "rate": [100, 120, 140], "pain": ["no", "yes", None]}
         data |= {"sex": ["male", "female", "male"], "vessels": [0.0, 1.0, 2.0]}
-        assert tracks_of(FOUND, Surroundings(frame(data))) == tracks_of(FOUND, Surroundings(data))
+        assert tracks_of(FOUND, DataContext(frame(data))) == tracks_of(FOUND, DataContext(data))
 
     def test_numpy_numbers_in_a_list_are_written_plainly(self) -> None:
-        mixed = make_track("a", "low", "low", Surroundings({"a": [np.float64(1.5), "low"]}))
+        mixed = make_track("a", "low", "low", DataContext({"a": [np.float64(1.5), "low"]}))
         assert {level for _, level in mixed.levels} == {"1.5", "low"}
 
     def test_endless_numbers_of_the_data_are_left_out(self) -> None:
-        one = make_track("a", 1.0, 2.0, Surroundings({"a": [0.0, 4.0, math.inf, -math.inf, math.nan]}))
+        one = make_track("a", 1.0, 2.0, DataContext({"a": [0.0, 4.0, math.inf, -math.inf, math.nan]}))
         assert one.ends == ("0", "4")
 
     def test_a_level_that_looks_missing_is_a_level(self) -> None:
-        one = make_track("a", "NaT", "<NA>", Surroundings({"a": ["NaT", "<NA>"]}))
+        one = make_track("a", "NaT", "<NA>", DataContext({"a": ["NaT", "<NA>"]}))
         assert (one.before, one.after) == (0.0, 1.0)
 
     def test_many_levels_are_cut_but_never_the_two_that_matter(self) -> None:
         data = {"city": [f"city {number % 40}" for number in range(400)] + ["rare"]}
-        shown = make_track("city", "rare", "city 39", Surroundings(data))
+        shown = make_track("city", "rare", "city 39", DataContext(data))
         assert len(shown.levels) == 8
         assert {"rare", "city 39"} <= {level for _, level in shown.levels}
 
@@ -218,22 +224,22 @@ class TestTracks:
     def test_places_always_lie_on_the_track(
         self, now: float, then: float, data: list[float], allowed: tuple[float | None, float | None]
     ) -> None:
-        one = make_track("a", now, then, Surroundings({"a": data}, {"a": allowed}))
+        one = make_track("a", now, then, DataContext({"a": data}, {"a": allowed}))
         places = [one.before, one.after, *(place for place, _ in one.shape), *(one.allowed or ())]
         assert all(place is not None and 0 <= place <= 1 for place in places)
 
     def test_unknown_column_of_the_population_is_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="population has no column 'chol'"):
-            tracks_of(FOUND, Surroundings({"rate": [1]}))
+        with pytest.raises(ssba.errors.ArgumentError, match="population has no column 'chol'"):
+            tracks_of(FOUND, DataContext({"rate": [1]}))
 
     @pytest.mark.parametrize("allowed", [3, "ab", (1, 2, 3), ("a", "b")])
     def test_bad_allowed_range_is_refused(self, allowed: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"allowed\['chol'\] is"):
-            tracks_of(FOUND, Surroundings(allowed={"chol": allowed}))
+        with pytest.raises(ssba.errors.ArgumentError, match=r"allowed\['chol'\] is"):
+            tracks_of(FOUND, DataContext(allowed={"chol": allowed}))
 
     @pytest.mark.parametrize("number", [-1, 3, True, "0"])
     def test_answer_that_is_not_there_is_refused(self, number: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match="there are 3 answers"):
+        with pytest.raises(ssba.errors.ArgumentError, match="there are 3 answers"):
             tracks_of(FOUND, answer=number)
 
 
@@ -276,7 +282,7 @@ class TestChangeChart:
         assert "yes to no" in words(change_chart(FOUND, AROUND, answer=1))
 
     @pytest.mark.parametrize("explanation", EVERY.values(), ids=EVERY)
-    def test_every_kind_of_result_can_be_drawn(self, explanation: ssba.Explanation) -> None:
+    def test_every_kind_of_result_can_be_drawn(self, explanation: ssba.results.Explanation) -> None:
         ax = change_chart(explanation, AROUND)
         assert len(ax.get_yticklabels()) == len(QUERY)
 
@@ -316,7 +322,7 @@ class TestParallelChart:
         assert np.diff(heights).min() > 0.09
 
     def test_result_without_answers_is_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="'infeasible' and changes nothing"):
+        with pytest.raises(ssba.errors.ArgumentError, match="'infeasible' and changes nothing"):
             parallel_chart(INFEASIBLE)
 
 
@@ -341,29 +347,31 @@ class TestPlanChart:
         assert [label.get_text() for label in plan_chart(long).get_xticklabels()] == ["now", *"123456789"]
 
     def test_plan_without_scores_or_steps_is_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="no scores"):
+        with pytest.raises(ssba.errors.ArgumentError, match="no scores"):
             plan_chart(replace(PLAN, score=None))
-        with pytest.raises(ssba.ArgumentError, match="no steps"):
+        with pytest.raises(ssba.errors.ArgumentError, match="no steps"):
             plan_chart(replace(PLAN, steps=()))
 
 
 class TestWayChart:
     def test_scores_and_the_turn_lie_where_they_were_seen(self) -> None:
-        ax = way_chart(WAY)
+        ax = line_chart(SCAN)
         scores, turn = ax.lines
         assert np.asarray(scores.get_xydata()).tolist() == [[0, 0.2], [50, 0.4], [100, 0.8]]
         assert list(np.asarray(turn.get_xdata())) == [62.5, 62.5]
         assert words(ax) == ["ill → well"]
 
     def test_what_reaches_the_target_is_coloured_from_turn_to_turn(self) -> None:
-        (part,) = way_chart(WAY).patches
+        (part,) = line_chart(SCAN).patches
         assert (part.get_label(), part.get_extents().width > 0) == ("target reached", True)
-        back = replace(WAY, reached=(True, True, False), turns=(replace(WAY.turns[0], reached=False),))
-        spans = [patch for patch in way_chart(back).patches if isinstance(patch, Rectangle)]
+        back = replace(
+            SCAN, reached=(True, True, False), crossings=(replace(SCAN.crossings[0], reached=False),)
+        )
+        spans = [patch for patch in line_chart(back).patches if isinstance(patch, Rectangle)]
         assert [(one.get_x(), one.get_width()) for one in spans] == [(0, 62.5)]
 
     def test_without_scores_only_turns_are_drawn(self) -> None:
-        ax = way_chart(replace(WAY, scores=(None, None, None)))
+        ax = line_chart(replace(SCAN, scores=(None, None, None)))
         assert len(ax.lines) == 1
         assert ax.get_ylabel() == ""
 
@@ -376,7 +384,7 @@ class TestFrequencyChart:
         assert legend(ax) == ["raised", "lowered"]
 
     def test_cohort_without_answers_is_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="no query of the cohort has a counterfactual"):
+        with pytest.raises(ssba.errors.ArgumentError, match="no query of the cohort has a counterfactual"):
             frequency_chart(cohort_of([BOUNDED]))
 
 
@@ -401,11 +409,11 @@ class TestDistanceChart:
 
     @pytest.mark.parametrize("given", [[math.nan], [math.inf], [-1.0], [[1.0]]])
     def test_what_is_no_distance_is_refused(self, given: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"distances\['a'\] must be finite numbers"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"distances\['a'\] must be finite numbers"):
             distance_chart({"a": given})
 
     def test_nothing_to_draw_and_unknown_kind_are_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="no distance to draw"):
+        with pytest.raises(ssba.errors.ArgumentError, match="no distance to draw"):
             distance_chart({"a": []})
-        with pytest.raises(ssba.ArgumentError, match="kind is 'pie'"):
+        with pytest.raises(ssba.errors.ArgumentError, match="kind is 'pie'"):
             distance_chart(DISTANCES, kind="pie")  # type: ignore[arg-type]

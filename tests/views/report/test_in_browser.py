@@ -48,11 +48,11 @@ SWITCHES = [
     "--disable-sync",
     "--no-first-run",
 ]
-WRITTEN: dict[str, tuple[ssba.Explanation | ssba.Explanations, ReportParts]] = {
-    "found": (FOUND, ReportParts(plan=PLAN, ranges=RANGES, levers=LEVERS, surroundings=AROUND)),
-    "bounded": (BOUNDED, ReportParts(plan=SHORT_PLAN, why_not=WHY_NOT, surroundings=AROUND)),
+WRITTEN: dict[str, tuple[ssba.results.Explanation | ssba.results.Explanations, ReportParts]] = {
+    "found": (FOUND, ReportParts(plan=PLAN, ranges=RANGES, levers=LEVERS, data=AROUND)),
+    "bounded": (BOUNDED, ReportParts(plan=SHORT_PLAN, why_not=WHY_NOT, data=AROUND)),
     "infeasible": (INFEASIBLE, ReportParts()),
-    "cohort": (MANY, ReportParts(cohort=cohort_of(MANY, by="sex"), surroundings=AROUND)),
+    "cohort": (MANY, ReportParts(cohort=cohort_of(MANY, by="sex"), data=AROUND)),
 }
 
 # The contrast of each text with what is painted behind it, by WCAG 2.2; see-through colours are mixed.

@@ -27,7 +27,7 @@ from tests.views.support import (
 import ssba
 from ssba.results.cohort.summary import cohort_of
 from ssba.results.prose import CAUTION
-from ssba.views.charts.tracks import Surroundings
+from ssba.views.charts.tracks import DataContext
 from ssba.views.report.cohort import MOST_LISTED
 from ssba.views.report.page import ReportParts, cohort_page, query_page, write_report
 
@@ -81,13 +81,13 @@ def png() -> bytes:
 
 
 FULL = ReportParts(
-    plan=PLAN, ranges=RANGES, why_not=WHY_NOT, levers=LEVERS, surroundings=AROUND, pictures={"A map": png()}
+    plan=PLAN, ranges=RANGES, why_not=WHY_NOT, levers=LEVERS, data=AROUND, pictures={"A map": png()}
 )
 PAGES = {name: query_page(one, FULL) for name, one in EVERY.items()}
 PAGES["bare"] = query_page(FOUND)
-PAGES["cohort"] = cohort_page(MANY, ReportParts(cohort=cohort_of(MANY, by="sex"), surroundings=AROUND))
+PAGES["cohort"] = cohort_page(MANY, ReportParts(cohort=cohort_of(MANY, by="sex"), data=AROUND))
 PAGES["bare cohort"] = cohort_page(MANY)
-PAGES["nothing found"] = cohort_page(ssba.Explanations((BOUNDED, INFEASIBLE)))
+PAGES["nothing found"] = cohort_page(ssba.results.Explanations((BOUNDED, INFEASIBLE)))
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
@@ -185,7 +185,7 @@ class TestOneQuery:
 
     def test_permitted_levels_are_marked_and_levels_of_fixed_columns_are_not(self) -> None:
         around = replace(AROUND, allowed={"pain": ("no",), "sex": ("male", "female")})
-        page = query_page(FOUND, ReportParts(surroundings=around))
+        page = query_page(FOUND, ReportParts(data=around))
         assert re.findall(r'class="permitted">([^<]*)<', page) == ["no"]
 
     def test_plan_is_drawn_only_with_scores(self) -> None:
@@ -198,7 +198,7 @@ class TestOneQuery:
         plan = replace(PLAN, left_out={"pain": ("yes", "no")}, beyond=("rate",))
         text = Reader(query_page(FOUND, ReportParts(plan=plan))).text
         assert "does without these of the proposed changes: change pain from yes to no." in text
-        assert "More than the wished step at once: rate" in text
+        assert "in between: rate" in text
 
     def test_ranges_and_relaxations_tell_how_they_were_checked(self) -> None:
         text = Reader(query_page(FOUND, FULL)).text
@@ -215,7 +215,7 @@ class TestOneQuery:
 
     def test_levers_that_cannot_are_told_from_those_not_found(self) -> None:
         text = Reader(query_page(FOUND, FULL)).text
-        assert re.search(r"pain\s+shown to be unable", text)
+        assert re.search(r"pain\s+proved not to be enough", text)
         assert re.search(r"chol\s+nothing found, which is no proof\s+640", text)
 
     def test_a_long_list_of_relaxations_is_cut_and_says_so(self) -> None:
@@ -228,31 +228,30 @@ class TestOneQuery:
         menu = replace(LEVERS, unable=LEVERS.unable[1:] * 15)
         text = Reader(query_page(FOUND, ReportParts(levers=menu))).text
         assert text.count("nothing found, which is no proof") == 12
-        assert "3 more sets of columns were tried in vain." in text
+        assert "3 more sets of columns for which nothing was found." in text
 
     def test_picture_that_is_no_png_is_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"pictures\['A map'\] is no PNG"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"pictures\['A map'\] is no PNG"):
             query_page(FOUND, ReportParts(pictures={"A map": b"GIF89a"}))
 
 
 class TestSafety:
     def test_what_the_user_wrote_never_becomes_markup(self) -> None:
-        move = ssba.Counterfactual({NASTY: "b"}, {NASTY: (NASTY, "b")}, 1.0, NASTY, score=0.5)
-        nasty = ssba.Explanation(
-            ssba.Status.FOUND,
+        move = ssba.results.Counterfactual({NASTY: "b"}, {NASTY: (NASTY, "b")}, 1.0, NASTY, score=0.5)
+        nasty = ssba.results.Explanation(
+            ssba.results.Status.FOUND,
             {NASTY: NASTY},
             NASTY,
             0.25,
             NASTY,
             constraints=(NASTY,),
-            wishes=(NASTY,),
             counterfactuals=(move, move),
-            units={NASTY: NASTY},
+            columns=(ssba.results.Column(NASTY, "numeric", unit=NASTY),),
             versions={NASTY: NASTY},
             model_fingerprint=NASTY,
         )
-        around = Surroundings({NASTY: [NASTY, "b"]}, {NASTY: (NASTY,)}, {NASTY: NASTY})
-        parts = ReportParts(surroundings=around, pictures={NASTY: png()})
+        around = DataContext({NASTY: [NASTY, "b"]}, {NASTY: (NASTY,)}, {NASTY: NASTY})
+        parts = ReportParts(data=around, pictures={NASTY: png()})
         for page in (query_page(nasty, parts, NASTY), cohort_page([nasty, nasty], parts, NASTY)):
             tags = {tag for tag, _ in Reader(page).tags}
             assert "script" not in tags
@@ -261,8 +260,8 @@ class TestSafety:
 
     def test_numbers_of_pictures_stay_finite_for_a_column_of_one_value(self) -> None:
         one = replace(FOUND, counterfactuals=(answer({"chol": 286.5}),))
-        around = Surroundings({**AROUND.population, "chol": [286.0] * 9})
-        page = query_page(one, ReportParts(surroundings=around))
+        around = DataContext({**AROUND.population, "chol": [286.0] * 9})
+        page = query_page(one, ReportParts(data=around))
         places = re.findall(r' (?:x|y|d|points|width|height)="([^"]*)"', page)
         assert places
         assert not [place for place in places if "nan" in place or "inf" in place]
@@ -296,11 +295,11 @@ class TestMany:
         assert "1,002 queries" in page
 
     def test_cohort_of_other_results_is_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="cohort is about 1 queries, results about 5"):
+        with pytest.raises(ssba.errors.ArgumentError, match="cohort is about 1 queries, results about 5"):
             cohort_page(MANY, ReportParts(cohort=cohort_of([FOUND])))
 
     def test_no_results_are_refused(self) -> None:
-        with pytest.raises(ssba.ArgumentError, match="nothing to report"):
+        with pytest.raises(ssba.errors.ArgumentError, match="nothing to report"):
             cohort_page([])
 
 
@@ -318,7 +317,7 @@ class TestWriting:
 
     @pytest.mark.parametrize("what", [None, "report", 3])
     def test_anything_else_is_refused(self, tmp_path: Path, what: Any) -> None:
-        with pytest.raises(ssba.ArgumentError, match=r"results is .*explain\(\) or explain_many\(\)"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"results is .*explain\(\) or explain_many\(\)"):
             write_report(tmp_path / "report.html", what)
         assert not (tmp_path / "report.html").exists()
 

@@ -1,7 +1,7 @@
 """Plans: an order of feasible steps from a query to its counterfactual, or as far as the constraints allow.
 
 Each step changes one column, or several where no single one can move without breaking a constraint. The
-order is the one that spends the least effort while the score is still lacking (`plan_order`). All orders
+order is the one that spends the least effort while the score is still lacking (`order`). All orders
 are compared where at most 512 rows lie between query and answer (nine columns in one visit each); beyond
 that one step after the other is chosen. Where the model gives no scores, the share of the way, by
 distance, stands in for the score.
@@ -12,7 +12,7 @@ row on the way to it. Where none is, it ends at the best score on the way.
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,6 @@ from ssba.advice.plan.units import (
     Unit,
     effort_factors,
     first_units,
-    linked_groups,
     longest_steps,
     split_unit,
     whole_unit,
@@ -42,11 +41,9 @@ _MOST_ENDS = 16
 
 def make_plan(
     context: Context,
-    query_z: Matrix,
     answer_z: Matrix,
     effort: Mapping[str, float] | None = None,
     max_step: Mapping[str, float] | None = None,
-    groups: Iterable[Sequence[str]] = (),
 ) -> Plan:
     """Return the steps from a query to an answer, a counterfactual or a bounded move of it.
 
@@ -54,17 +51,16 @@ def make_plan(
     ----------
     context : Context
         The query with its constraints.
-    query_z, answer_z : array
-        The rows to begin and to end with, encoded.
+    answer_z : array
+        The row to end with, encoded.
     effort : mapping, optional
         How hard a visit to a column is; 1 where nothing is said. The gain of a step is divided by it.
     max_step : mapping, optional
         How far a column may move in one visit, in its own units; ranks for ordinal columns.
-    groups : iterable of sequences of names
-        Columns that are to move together.
     """
     factors, longest = effort_factors(context, effort), longest_steps(context, max_step)
-    units = first_units(query_z, answer_z, linked_groups(context, groups))
+    query_z = context.x
+    units = first_units(query_z, answer_z)
     board = _Board(context, query_z, answer_z, units, factors)
     if longest:
         board = _Board(context, query_z, answer_z, _visits(board, longest), factors, asked=board.asked)
@@ -133,9 +129,9 @@ class _Board:
     def _ask(self, keys: Sequence[State], rows: Matrix) -> None:
         feasible = feasible_rows(self.context, rows)
         asking = feasible | np.array([not any(key) for key in keys], dtype=bool)
-        told = self.context.score(rows[asking])
+        outcome = self.context.score(rows[asking])
         self.asked += int(asking.sum())
-        come = progress(self.context.goal, told.scores)
+        come = progress(self.context.goal, outcome.scores)
         come = np.where(np.isnan(come), self._share(rows[asking]), come)
         places = np.cumsum(asking) - 1
         for i, key in enumerate(keys):
@@ -145,9 +141,9 @@ class _Board:
                     rows[i],
                     bool(feasible[i]),
                     float(come[at]),
-                    told.predictions[at],
-                    told.scores[at],
-                    bool(told.reached[at]),
+                    outcome.predictions[at],
+                    outcome.scores[at],
+                    bool(outcome.reached[at]),
                 )
                 if asking[i]
                 else _Sight(rows[i], False, -math.inf)
@@ -217,8 +213,7 @@ class _Board:
 def _traveled(context: Context, x: Matrix, rows: Matrix) -> Matrix:
     """Return how far rows are from the query, as a sum over columns: squares in L2."""
     metric = context.engine.metric
-    parts = metric.parts(rows, x)
-    return np.asarray(np.sum(parts**2 if metric.norm == "l2" else parts, axis=1))
+    return np.asarray(np.sum(metric.cost(metric.parts(rows, x)), axis=1))
 
 
 def _visits(board: _Board, longest: Mapping[int, float]) -> list[Unit]:

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -37,13 +37,9 @@ class Unit:
         return len(self.levels) - 1
 
 
-def first_units(x: Matrix, z: Matrix, groups: Sequence[Sequence[int]]) -> list[Unit]:
-    """Return a unit for each changed column, or group of columns, that moves all the way at once."""
-    changed = changed_columns(x, z)
-    linked = [tuple(j for j in group if j in changed) for group in groups]
-    linked = [group for group in linked if group]
-    alone = [(j,) for j in changed if not any(j in group for group in linked)]
-    return [whole_unit(x, z, columns) for columns in sorted([*linked, *alone])]
+def first_units(x: Matrix, z: Matrix) -> list[Unit]:
+    """Return a unit for each changed column that moves all the way at once."""
+    return [whole_unit(x, z, (j,)) for j in changed_columns(x, z)]
 
 
 def whole_unit(x: Matrix, z: Matrix, columns: tuple[int, ...]) -> Unit:
@@ -199,18 +195,6 @@ def longest_steps(context: Context, max_step: Any) -> dict[int, float]:
             )
         _usable(feature, most)
     return given
-
-
-def linked_groups(context: Context, groups: Any) -> list[list[int]]:
-    """Read `groups`: names of columns that are to move together."""
-    known = context.engine.space.names
-    names = [list(group) for group in groups]
-    every = list(itertools.chain(*names))
-    if strangers := [name for name in every if name not in known]:
-        raise SchemaError(unknown_columns(strangers, known, "groups"))
-    if twice := [name for name in dict.fromkeys(every) if every.count(name) > 1]:
-        raise ArgumentError(f"groups names {twice[0]!r} more than once; put each column into one group")
-    return [[known.index(name) for name in group] for group in names]
 
 
 def _by_column(context: Context, who: str, wanted: Any, example: str) -> dict[int, float]:

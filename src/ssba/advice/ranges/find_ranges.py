@@ -72,7 +72,7 @@ class _Field:
         return np.asarray(fine[back.reshape(-1)])
 
 
-def find_ranges(context: Context, answer_z: Matrix, samples: int = 1000) -> Ranges:
+def find_ranges(context: Context, answer_z: Matrix, n_samples: int = 1000) -> Ranges:
     """Return intervals of the changed columns around an answer in which it stays an answer.
 
     Parameters
@@ -81,12 +81,12 @@ def find_ranges(context: Context, answer_z: Matrix, samples: int = 1000) -> Rang
         The query with its constraints.
     answer_z : array
         The counterfactual, encoded.
-    samples : int
+    n_samples : int
         How many rows to draw from the finished intervals, to tell which share of them holds.
     """
-    count = whole("samples", samples, at_least=1)
+    count = whole("n_samples", n_samples, at_least=1)
     if count > _MOST_SAMPLES:
-        raise ArgumentError(f"samples is {count:,}; give {_MOST_SAMPLES:,} or fewer")
+        raise ArgumentError(f"n_samples is {count:,}; give {_MOST_SAMPLES:,} or fewer")
     if not is_answer(context, answer_z):
         raise ArgumentError(
             "ranges() needs an answer that reaches the target, and this row does not, as a bounded move does "

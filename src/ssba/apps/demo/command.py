@@ -14,6 +14,7 @@ from rich.table import Table
 import ssba
 from ssba.apps.demo.pictures import draw_changes, draw_map, draw_plan
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, PAIN_RULE, PLANE, Study, train_model
+from ssba.results import Counterfactual, Explanation, Explanations
 from ssba.results.text import show
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 REPORT, COHORT = "report.html", "patients.html"
 PICTURES = ("decision.png", "changes.png", "plan.png")
 
-Answers = Mapping[int, ssba.Explanation]
+Answers = Mapping[int, Explanation]
 
 
 def demo(
@@ -68,7 +69,7 @@ def check_patient(study: Study, patient: int) -> None:
         return
     known = "was in the training rows" if patient in study.train.index else "is not in the data"
     listed = ", ".join(map(str, sorted(study.at_risk.index)))
-    raise ssba.ArgumentError(
+    raise ssba.errors.ArgumentError(
         f"--patient {patient} {known}; held-out patients whom the model takes for ill: {listed}"
     )
 
@@ -126,7 +127,7 @@ def print_overview(console: Console, answers: Answers) -> None:
     console.print(f"\nWithin these rules the answer can be turned for {turned} of the {len(answers)}.\n")
 
 
-def print_answer(console: Console, study: Study, patient: int) -> ssba.Explanation:
+def print_answer(console: Console, study: Study, patient: int) -> Explanation:
     """Show what would turn one patient's answer step by step, or what is in the way where nothing does."""
     answer = study.explainer.explain(study.held_out.loc[patient], study.rules)
     proposed = answer.best or answer.bounded
@@ -138,15 +139,15 @@ def print_answer(console: Console, study: Study, patient: int) -> ssba.Explanati
     console.print(f"\n{verdict(answer)}")
     console.print(f"It took {answer.rows_used:,} model rows and {answer.seconds:.2f} seconds.\n")
     if answer.best is not None:
-        print_plan(console, answer)
+        print_plan(console, study, answer)
     elif answer.bounded is not None:
-        print_why_not(console, answer)
+        print_why_not(console, study, answer)
     return answer
 
 
-def print_plan(console: Console, answer: ssba.Explanation) -> None:
+def print_plan(console: Console, study: Study, answer: Explanation) -> None:
     """Show an answer as steps with the model's word after each, and as ranges instead of single values."""
-    plan, ranges = answer.plan(), answer.ranges()
+    plan, ranges = study.explainer.plan(answer), study.explainer.ranges(answer)
     console.print("As a plan, the step that helps most first:\n")
     table = plain_table("step", "change", f"probability of {HEALTHY}")
     table.add_row("", "as it is", f"{plan.score:.1%}" if plan.score is not None else "")
@@ -161,18 +162,18 @@ def print_plan(console: Console, answer: ssba.Explanation) -> None:
     console.print(f"\nAs ranges: {ranges.sentence}\n")
 
 
-def print_why_not(console: Console, answer: ssba.Explanation) -> None:
+def print_why_not(console: Console, study: Study, answer: Explanation) -> None:
     """Show which rules are in the way, and the smallest relaxations that turn the answer."""
-    console.print(f"Why not, and what to relax: {answer.why_not().sentence}\n")
+    console.print(f"Why not, and what to relax: {study.explainer.why_not(answer).sentence}\n")
 
 
-def verdict(answer: ssba.Explanation) -> str:
+def verdict(answer: Explanation) -> str:
     """The answer's own sentence; for a bounded move a shorter one, as the rules stand above it."""
     if answer.bounded is None or answer.bounded.distance_to_boundary is None:
         return answer.sentence
     return (
-        "No change within the rules was found that turns this answer. This one comes nearest to the decision "
-        f"boundary: {answer.bounded.distance_to_boundary:.2f} is left of the way, where 1 is one standard "
+        "No change within the rules was found that flips this decision. This one comes nearest to the "
+        f"boundary: {answer.bounded.distance_to_boundary:.2f} is left to go, where 1 is one standard "
         "deviation or one category. To get further, relax a rule."
     )
 
@@ -183,7 +184,7 @@ def describe_patient(study: Study, patient: int) -> str:
     return f"Patient {patient} ({row['sex']}, {row['age']} years, diagnosis {study.truth[patient]})"
 
 
-def change_table(study: Study, answer: ssba.Explanation, proposed: ssba.Counterfactual) -> Table:
+def change_table(study: Study, answer: Explanation, proposed: Counterfactual) -> Table:
     """What changes, and the model's answer before and after."""
     table = plain_table("column", "meaning", "now", "proposed")
     for name, (now, then) in proposed.changes.items():
@@ -205,7 +206,7 @@ def plain_table(*titles: str) -> Table:
 
 
 def draw_pictures(
-    console: Console, study: Study, patient: int, answer: ssba.Explanation, folder: Path
+    console: Console, study: Study, patient: int, answer: Explanation, folder: Path
 ) -> dict[str, bytes]:
     """Write the pictures and return the map with its caption, or say how to get them."""
     if find_spec("matplotlib") is None:
@@ -214,7 +215,7 @@ def draw_pictures(
     drawn = [picture(lambda ax: draw_map(study, patient, ax), height=6.4)]
     if answer.best is not None or answer.bounded is not None:
         drawn.append(picture(lambda ax: draw_changes(study, answer, ax), height=8.0))
-        drawn.append(picture(lambda ax: draw_plan(answer, ax), height=4.5))
+        drawn.append(picture(lambda ax: draw_plan(study, answer, ax), height=4.5))
     for name, png in zip(PICTURES, drawn, strict=False):
         (folder / name).write_bytes(png)
     named = ", ".join(str(folder / name) for name, _ in zip(PICTURES, drawn, strict=False))
@@ -237,15 +238,15 @@ def picture(draw: "Callable[[Axes], object]", height: float) -> bytes:
 def write_reports(
     console: Console,
     study: Study,
-    answer: ssba.Explanation,
+    answer: Explanation,
     answers: Answers,
     shown: Mapping[str, Any],
     folder: Path,
 ) -> None:
     """Write a page about one patient, and one about all whom the model takes for ill."""
-    study.explainer.write_report(folder / REPORT, answer, meanings=study.meanings, **shown)
-    everyone = ssba.Explanations(tuple(answers.values()))
-    study.explainer.write_report(
-        folder / COHORT, everyone, meanings=study.meanings, title="Patients whom the model takes for ill"
+    study.explainer.report(answer, folder / REPORT, meanings=study.meanings, **shown)
+    everyone = Explanations(tuple(answers.values()))
+    study.explainer.report(
+        everyone, folder / COHORT, meanings=study.meanings, title="Patients whom the model takes for ill"
     )
     console.print(f"Reports: {folder / REPORT} about this patient, {folder / COHORT} about all of them.\n")

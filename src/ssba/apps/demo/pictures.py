@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import ssba
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, PLANE, Lever, Study, declare
-from ssba.views.charts import Surroundings, change_chart, plan_chart
+from ssba.results import Explanation
+from ssba.views.charts import DataContext, change_chart, plan_chart
 from ssba.views.charts.decision_map import Axis, DecisionMap, Point, decision_map
 
 if TYPE_CHECKING:
@@ -23,16 +24,16 @@ def draw_map(study: Study, patient: int, ax: "Axes") -> "Axes":
     return decision_map(map_of(study, patient), ax)
 
 
-def draw_changes(study: Study, answer: ssba.Explanation, ax: "Axes") -> "Axes":
+def draw_changes(study: Study, answer: Explanation, ax: "Axes") -> "Axes":
     """Draw every column now and proposed, against all patients the model was trained on."""
     allowed = {name: lever.allowed(answer.query[name]) for name, lever in LEVERS.items()}
-    around = Surroundings(study.train, {**allowed, "exang": ("no", answer.query["exang"])}, study.meanings)
+    around = DataContext(study.train, {**allowed, "exang": ("no", answer.query["exang"])}, study.meanings)
     return change_chart(answer, around, ax=ax)
 
 
-def draw_plan(answer: ssba.Explanation, ax: "Axes") -> "Axes":
+def draw_plan(study: Study, answer: Explanation, ax: "Axes") -> "Axes":
     """Draw the score after each step of the plan."""
-    return plan_chart(answer.plan(), ax=ax)
+    return plan_chart(study.explainer.plan(answer), ax=ax)
 
 
 def map_of(study: Study, patient: int) -> DecisionMap:
@@ -110,6 +111,6 @@ def boundary_points(study: Study, plane: Plane, background: "pd.DataFrame") -> N
             # Fewer pairs of rows than points is no fault here.
             warnings.simplefilter("ignore", ssba.SsbaWarning)
             return np.asarray(explainer.sample_boundary(400, progress=False).points)
-    except ssba.ModelError:
+    except ssba.errors.ModelError:
         # All of the picture lies on one side.
         return np.empty((0, 2))

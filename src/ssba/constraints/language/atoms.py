@@ -3,7 +3,7 @@
 `alternatives` returns a disjunction of conjunctions of atoms in encoded units (the value
 of a number, the rank of an ordinal level, the code of any other level). An atom about a
 cell that is missing in the new row is met, except `Keep`, which asks that
-the cell be as it is in the query; see `constraint_facts` for the rule on missing cells.
+the cell be as it is in the query; see `facts` for the rule on missing cells.
 """
 
 import math
@@ -14,18 +14,8 @@ from itertools import pairwise
 from typing import Any
 
 from ssba.columns.features import Feature
-from ssba.constraints.language.facts import (
-    Among,
-    Fact,
-    Inequality,
-    Query,
-    SameLevel,
-    Settled,
-    digits,
-    encode,
-    facts,
-    highest_at_most,
-)
+from ssba.constraints.language.digits import digits, highest_at_most
+from ssba.constraints.language.facts import Among, Fact, Inequality, Query, SameLevel, Settled, encode, facts
 from ssba.constraints.language.tree import Clause, Constraint, MayFill, columns
 from ssba.errors import ConstraintError
 
@@ -133,7 +123,7 @@ def alternatives(
 
 
 def _forbidding(atoms: Conjunction) -> Conjunction:
-    """Return atoms that ask for no side: whoever does not want a rule to apply does not wish for that."""
+    """Return atoms that ask for no side: whoever does not want a rule to apply does not ask for that."""
     return tuple(replace(atom, asks=False) if isinstance(atom, Bound) else atom for atom in atoms)
 
 
@@ -267,10 +257,10 @@ def _merged(atoms: Conjunction, query: Query) -> Conjunction | None:
 def _intersected(column: str, atoms: list[Bound | Levels | Keep], query: Query) -> list[Atom] | None:
     """Return what atoms about one column say together; None where nothing meets them."""
     feature, keep = query.features[column], Keep(column)
-    told = [atom for atom in atoms if not isinstance(atom, Keep)]
-    asking = [atom for atom in told if isinstance(atom, Levels) or atom.asks]
-    forbidding = [atom for atom in told if isinstance(atom, Bound) and not atom.asks]
-    shared = _joint(told, feature)
+    stated = [atom for atom in atoms if not isinstance(atom, Keep)]
+    asking = [atom for atom in stated if isinstance(atom, Levels) or atom.asks]
+    forbidding = [atom for atom in stated if isinstance(atom, Bound) and not atom.asks]
+    shared = _joint(stated, feature)
     if query.is_missing(column):
         # Atoms ask nothing of a missing cell; where no value would do, staying missing still does.
         if keep in atoms or _is_empty(shared):

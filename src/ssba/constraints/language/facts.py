@@ -1,7 +1,7 @@
 """What a constraint says once the query is known, as facts about encoded cells.
 
 A clause becomes a conjunction of facts. `holds` tests them on a finished row and
-`constraint_atoms` turns the very same facts into atoms of a region, so that both
+`atoms` turns the very same facts into atoms of a region, so that both
 use the same numbers, bit for bit.
 
 Missing cells. A cell of the new row can only be missing because it was missing in the
@@ -31,6 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ssba.columns.features import Feature
+from ssba.constraints.language.digits import digits, nearest_float
 from ssba.constraints.language.tree import (
     Arithmetic,
     Changes,
@@ -83,50 +84,6 @@ class Query:
         """The query's number in a column, as its digits say; None where it is missing."""
         cell = self.cells[column]
         return None if math.isnan(cell) else digits(cell, short=self.features[column].is_single)
-
-
-def digits(number: float, *, short: bool = False) -> Fraction:
-    """Return the number that a float's digits show; `short` ones are those of 32 bits.
-
-    >>> digits(0.1), digits(0.10000000149011612, short=True)
-    (Fraction(1, 10), Fraction(1, 10))
-    """
-    if short:
-        with np.errstate(over="ignore"):
-            single = np.float32(number)
-        if np.isfinite(single):
-            return Fraction(str(single))
-    return Fraction(repr(float(number)))
-
-
-def highest_at_most(limit: Fraction, *, short: bool = False) -> float:
-    """Return the largest float whose digits show no more than a limit; infinite where none does.
-
-    >>> highest_at_most(Fraction(2, 3)), highest_at_most(Fraction(9, 10))
-    (0.6666666666666666, 0.9)
-    """
-    near = _nearest_float(limit)
-    if not short:
-        if math.isinf(near) or digits(near) <= limit:
-            return near
-        return math.nextafter(near, -math.inf)
-    with np.errstate(over="ignore"):
-        single = np.float32(near)
-    if np.isfinite(single) and digits(float(single), short=True) > limit:
-        single = np.nextafter(single, np.float32(-np.inf))
-    return float(single) if np.isfinite(single) else near
-
-
-def lowest_at_least(limit: Fraction, *, short: bool = False) -> float:
-    """Return the smallest float whose digits show no less than a limit."""
-    return -highest_at_most(-limit, short=short)
-
-
-def _nearest_float(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.copysign(math.inf, number)
 
 
 def encode(
@@ -377,7 +334,7 @@ def _inequality(left: Expression, operator: Operator, right: Expression, query: 
     if not _is_writable(bound):
         return Settled(False, columns)
     if is_plain and operator in ("==", "!="):
-        code = _nearest_float(bound.right)
+        code = nearest_float(bound.right)
         if columns[0] in bound.short:
             code = float(np.float32(code))
         return Among(columns[0], frozenset({code}), operator == "==")
@@ -387,7 +344,7 @@ def _inequality(left: Expression, operator: Operator, right: Expression, query: 
 def _is_writable(fact: Inequality) -> bool:
     """Tell whether all numbers of an inequality are within what floats can hold."""
     numbers = (fact.right, fact.slack, *(coefficient for _, coefficient in fact.terms))
-    return all(math.isfinite(_nearest_float(number)) for number in numbers)
+    return all(math.isfinite(nearest_float(number)) for number in numbers)
 
 
 def _solved(fact: Inequality) -> Inequality:

@@ -1,8 +1,8 @@
 """The one form a constraint has inside: a small tree that prints its own text.
 
-The constructors of `constraints` and the reader of `constraint_text` build the same
+The constructors in `constraint` and the reader of `parser` build the same
 nodes, so that an object and its text are two views of one thing. Nodes hold what was
-said, not what it means for a query; the meaning is in `constraint_facts`.
+said, not what it means for a query; the meaning is in `facts`.
 """
 
 from collections.abc import Iterable, Iterator

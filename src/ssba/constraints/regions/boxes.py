@@ -64,38 +64,10 @@ class Ranges:
     x: Vector
 
     @cached_property
-    def discrete(self) -> Mask:
-        return np.array([feature.is_discrete for feature in self.space.features], dtype=bool)
-
-    @cached_property
-    def constant(self) -> Mask:
-        return np.array([feature.is_constant for feature in self.space.features], dtype=bool)
-
-    @cached_property
     def default(self) -> tuple[Vector, Vector]:
         """The range of the data and the query."""
-        features = self.space.features
-        low = np.array([0.0 if one.levels else one.data_low for one in features])
-        high = np.array([len(one.levels) - 1.0 if one.levels else one.data_high for one in features])
+        low, high = self.space.data_range
         return np.fmin(low, self.x), np.fmax(high, self.x)
-
-    @cached_property
-    def declared(self) -> tuple[Vector, Vector]:
-        """What the user declared, within what the column's dtype can hold."""
-        features = self.space.features
-        low = np.array([0.0 if one.levels else max(one.low, one.storable[0]) for one in features])
-        high = np.array(
-            [len(one.levels) - 1.0 if one.levels else min(one.high, one.storable[1]) for one in features]
-        )
-        return low, high
-
-    @cached_property
-    def levels(self) -> Mask:
-        """Which codes each column has, [columns, codes]."""
-        width = max([1, *(len(feature.levels) for feature in self.space.features)])
-        return np.array(
-            [[code < len(one.levels) for code in range(width)] for one in self.space.features], dtype=bool
-        )
 
     def sides(self, box: Box) -> tuple[Vector, Vector]:
         """Return the ends of each column, before they are rounded to legal values.
@@ -108,7 +80,7 @@ class Ranges:
         asked_low, asked_high = box.asked_low > -math.inf, box.asked_high < math.inf
         low = np.where(asked_low | box.open_low | (low > box.asked_high), -math.inf, low)
         high = np.where(asked_high | box.open_high | (high < box.asked_low), math.inf, high)
-        declared_low, declared_high = self.declared
+        declared_low, declared_high = self.space.declared_range
         return (
             np.maximum(np.maximum(low, box.lower), declared_low),
             np.minimum(np.minimum(high, box.upper), declared_high),
@@ -116,7 +88,7 @@ class Ranges:
 
     def limits(self, box: Box) -> Limits | None:
         """Return what is left of each column, or None where one has no value."""
-        x, discrete, grid = self.x, self.discrete, self.space.grid
+        x, discrete, grid = self.x, self.space.discrete, self.space.grid
         lower, upper = self.sides(box)
         own = self.allows_own(box)
         keeps_x = np.isnan(x) | np.where(discrete, own, (lower <= x) & (x <= upper))
@@ -125,7 +97,7 @@ class Ranges:
         no_other = np.where(
             discrete, box.allowed.sum(axis=1) <= own, (lower > upper) | ((lower == upper) & (lower == x))
         )
-        held = box.keep | self.constant | (np.isnan(x) & ~box.fill) | (no_other & keeps_x)
+        held = box.keep | self.space.constant | (np.isnan(x) & ~box.fill) | (no_other & keeps_x)
         if not (has_value | keeps_x).all() or (held & ~keeps_x).any():
             return None
         return Limits(np.where(held, x, lower), np.where(held, x, upper), keeps_x, held)
@@ -148,11 +120,11 @@ def boxed(ranges: Ranges, box: Box) -> Region | None:
         held=limits.held,
         lower=limits.lower,
         upper=limits.upper,
-        discrete=ranges.discrete,
+        discrete=ranges.space.discrete,
         allowed=box.allowed,
         fallback=np.where(limits.keeps_x, x, box.allowed.argmax(axis=1).astype(float)),
         keeps_x=limits.keeps_x,
-        rows=None,
+        linear=None,
         grid=ranges.space.grid,
         scale=ranges.metric.scale / ranges.metric.weight,
         center=x,
@@ -177,7 +149,7 @@ def collected(ranges: Ranges, atoms: Iterable[Atom]) -> Box:
         upper=ends(up),
         asked_low=ends(down),
         asked_high=ends(up),
-        allowed=ranges.levels.copy(),
+        allowed=ranges.space.has_code.copy(),
         keep=no(),
         fill=no(),
         open_low=no(),

@@ -53,8 +53,8 @@ def compile_query(
 ) -> Compiled:
     """Find the regions of the rows that obey the constraints, as far as time allows.
 
-    The data's range is a default and no wish. Where no row in it meets the relations between columns, their
-    columns may go as far out as these need; and that nothing meets the constraints is said only if nothing
+    The data's range is only a default. Where no row in it meets the relations between columns, their columns
+    may go as far out as these need; and that nothing meets the constraints is said only if nothing
     does with columns that have no range at all.
     """
     values = space.row_values(x)

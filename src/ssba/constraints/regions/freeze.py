@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.placing import place, placed_in_box
-from ssba.constraints.regions.region import Region, Rows
+from ssba.constraints.regions.region import Halfspaces, Region
 
 # Of a linear row's own size: what sums of real numbers may be off by.
 _ROUNDING = 1e-12
@@ -24,17 +24,17 @@ def holding(region: Region, columns: NDArray[np.bool_], metric: Metric) -> Regio
         lower=np.where(held, region.x, region.lower),
         upper=np.where(held, region.x, region.upper),
     )
-    if region.rows is not None:
-        rows = _rows_left(region.rows, region.x, held)
+    if region.linear is not None:
+        rows = _rows_left(region.linear, region.x, held)
         if rows is None:
             return None
-        part = replace(part, rows=rows if len(rows.b) else None)
-    if part.rows is not None:
+        part = replace(part, linear=rows if len(rows.b) else None)
+    if part.linear is not None:
         return place(part, metric).region
     return placed_in_box(part, metric)
 
 
-def _rows_left(rows: Rows, x: NDArray[np.float64], held: NDArray[np.bool_]) -> Rows | None:
+def _rows_left(rows: Halfspaces, x: NDArray[np.float64], held: NDArray[np.bool_]) -> Halfspaces | None:
     """Return the linear rows over what may still move; None where what is held breaks one."""
     # A row asks nothing where one of its cells is missing and stays so.
     asks = ~((rows.A != 0) & held & np.isnan(x)).any(axis=1)
@@ -45,7 +45,7 @@ def _rows_left(rows: Rows, x: NDArray[np.float64], held: NDArray[np.bool_]) -> R
     if (asks & settled & (rows.b - known < -_ROUNDING * size)).any():
         return None
     kept = asks & ~settled
-    return Rows(
+    return Halfspaces(
         A[kept],
         (rows.b - known)[kept],
         (rows.aim - known)[kept],

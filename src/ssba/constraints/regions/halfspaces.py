@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.constraints.constraint import Linear
-from ssba.constraints.language.facts import digits
+from ssba.constraints.language.digits import digits
 from ssba.constraints.regions.boxes import Limits, Ranges
 from ssba.constraints.regions.placing import Placed, place
-from ssba.constraints.regions.region import Region, Rows
+from ssba.constraints.regions.region import Halfspaces, Region
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -61,14 +61,14 @@ def with_rows(ranges: Ranges, region: Region, linear: Sequence[Linear], deadline
     size = np.array([line.size for line in lines])
     half, thin = _half_gaps(A, edge, size)
     inside = np.array([line.inside for line in lines])
-    rows = Rows(
+    rows = Halfspaces(
         A=A,
         b=np.where(grain > 0, edge + grain / 2, np.where(thin, edge, edge - inside)),
         aim=edge - np.where(thin, half, np.where(grain > 0, 0.0, rounding)),
         thin=thin,
         certain=edge + np.maximum(2 * rounding, _ROUNDING * size),
     )
-    return place(replace(region, rows=rows), ranges.metric, deadline)
+    return place(replace(region, linear=rows), ranges.metric, deadline)
 
 
 @dataclass(frozen=True)

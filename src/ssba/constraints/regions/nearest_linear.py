@@ -116,7 +116,6 @@ class _Search:
     def __init__(self, demands: Demands, region: Region, metric: Metric, reached: Reached | None) -> None:
         self.demands, self.region, self.metric, self.reached = demands, region, metric, reached
         self.asked: dict[bytes, bool] = {}
-        self.squared = metric.norm == "l2"
         self.coded = sorted(demands.tables)
         is_coded = np.zeros(len(region.x), dtype=bool)
         is_coded[self.coded] = True
@@ -192,14 +191,14 @@ class _Search:
     def _codes(self, j: int) -> tuple[float, ...]:
         """Return the codes to choose from in a column: the cheapest will do where no sum depends on them."""
         codes = allowed_codes(self.region, j)
-        rows = self.region.rows
+        rows = self.region.linear
         if self._spread(j, codes) > 0 or (rows is not None and rows.A[:, j].any()):
             return codes
         return (self._likely_code(j, codes),)
 
     def _relaxed(self, node: _Node) -> "_Relaxed":
         """Solve a node as if steps were real numbers, and each demand had its pick of the levels left."""
-        demands, rows, at = self.demands, self.region.rows, self.numbers
+        demands, rows, at = self.demands, self.region.linear, self.numbers
         G = demands.weight[:, at] * self.unit
         sums = demands.weight[:, at] @ self.home + demands.weight @ self.constants + demands.offset
         for j, codes in zip(self.coded, node.codes, strict=True):
@@ -212,7 +211,7 @@ class _Search:
             G = np.vstack([G, -rows.A[:, at] * self.unit])
             aimed, certain = np.append(aimed, used - rows.aim), np.append(certain, used - rows.certain)
         low, high = (node.low - self.home) / self.unit, (node.high - self.home) / self.unit
-        solve, bounded = (nearest_l2, bound_l2) if self.squared else (nearest_l1, bound_l1)
+        solve, bounded = (nearest_l2, bound_l2) if self.metric.adds_squares else (nearest_l1, bound_l1)
         nearest = solve(G, aimed, low, high)
         if nearest.point is None:
             # What is aimed at lies a rounding error inside: only what holds for certain rules a node out.
@@ -230,7 +229,7 @@ class _Search:
         rows = np.tile(self.region.x, (len(codes), 1))
         rows[:, j] = codes
         parts = np.asarray(self.metric.parts(rows, self.region.x))[:, j]
-        return parts**2 if self.squared else parts
+        return np.asarray(self.metric.cost(parts))
 
     def _rows_near(self, point: Vector | None, node: _Node) -> Iterator[Vector]:
         """Yield legal rows at a relaxed point and a hair beyond it."""
@@ -251,7 +250,7 @@ class _Search:
                 outward = np.asarray(grid.ceil(row))
                 outward[row < self.region.x] = grid.floor(row)[row < self.region.x]
                 yield np.asarray(self.region.snap(outward[None, :])[0])
-            if self.region.rows is not None:
+            if self.region.linear is not None:
                 yield np.asarray(self.region.pull_in(row[None, :])[0][0])
 
     def _likely_code(self, j: int, codes: Sequence[float]) -> float:
@@ -259,7 +258,7 @@ class _Search:
 
     def _cost(self, row: Vector) -> float:
         distance = float(self.metric.distance(row[None, :], self.region.x)[0])
-        return distance**2 if self.squared else distance
+        return float(self.metric.cost(distance))
 
     def _is_answer(self, row: Vector) -> bool:
         return bool(self.region.contains(row[None, :])[0]) and self._meets(row) is True

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.nearest_linear import Result, Work, nearest_row, no_demands
-from ssba.constraints.regions.region import Region, Rows
+from ssba.constraints.regions.region import Halfspaces, Region
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -49,8 +49,7 @@ def place(region: Region, metric: Metric, deadline: float = math.inf) -> Placed:
     start = known if found.row is None else found.row
     if start is None and math.isinf(found.bound):
         return Placed(None, is_empty=True)
-    begins = math.sqrt(found.bound) if metric.norm == "l2" else found.bound
-    begins = 0.0 if fills.any() else begins
+    begins = 0.0 if fills.any() else float(metric.length(found.bound))
     if start is None:
         return _placed_by_solver(region, metric, begins, deadline)
     region = region if center is not None else replace(region, center=start)
@@ -85,8 +84,7 @@ def _placed_by_solver(region: Region, metric: Metric, begins: float, deadline: f
 
 
 def _cost(metric: Metric, region: Region, row: Vector) -> float:
-    distance = float(metric.distance(row[None, :], region.x)[0])
-    return distance**2 if metric.norm == "l2" else distance
+    return float(metric.cost(metric.distance(row[None, :], region.x)[0]))
 
 
 def _movable(region: Region) -> NDArray[np.int64]:
@@ -97,7 +95,7 @@ def _center(region: Region) -> Vector | None:
     """Return the point with the most room to every linear row and bound (a linear program), or None."""
     from scipy.optimize import linprog
 
-    rows = region.rows
+    rows = region.linear
     assert rows is not None
     free = _movable(region)
     room = np.sqrt(((rows.A * region.scale)[:, free] ** 2).sum(axis=1))
@@ -129,7 +127,7 @@ def _center(region: Region) -> Vector | None:
     return center
 
 
-def _to_equalities(rows: Rows, center: Vector, free: NDArray[np.int64]) -> Vector:
+def _to_equalities(rows: Halfspaces, center: Vector, free: NDArray[np.int64]) -> Vector:
     """Return the smallest step onto the equalities, which the solver meets to its own tolerance only."""
     if not rows.thin.any():
         return np.zeros(len(free))
@@ -140,7 +138,7 @@ def _to_equalities(rows: Rows, center: Vector, free: NDArray[np.int64]) -> Vecto
 
 def _nearest_on_grid(region: Region, deadline: float) -> Vector | None:
     """Return a legal feasible row near the query in scaled L1 (a mixed-integer program)."""
-    rows = region.rows
+    rows = region.linear
     assert rows is not None
     # The solver may be off by its tolerance: first stay clear of rows of real numbers by that much.
     tolerance = np.where((rows.aim < rows.b) & ~rows.thin, 1e-6 * (1 + np.abs(rows.aim)), 0.0)
@@ -152,7 +150,7 @@ def _nearest_on_grid(region: Region, deadline: float) -> Vector | None:
     return None
 
 
-def _solved(region: Region, rows: Rows, b: Vector, seconds: float) -> Vector | None:
+def _solved(region: Region, rows: Halfspaces, b: Vector, seconds: float) -> Vector | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     free = _movable(region)

@@ -1,4 +1,4 @@
-"""The region of feasible rows around one query: a box, level sets, and linear rows.
+"""The region of feasible rows around one query: a box, level sets, and half-spaces.
 
 Every constraint, given the query, becomes bounds on single columns, sets of allowed levels and
 rows of ``A z <= b``. If-then rules become several regions, one per way to obey them, so that a
@@ -18,8 +18,8 @@ _SETTLED = 1e-8
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Linear rows ``A z <= b`` over the columns that may move.
+class Halfspaces:
+    """Half-spaces ``A z <= b`` over the columns that may move.
 
     Projections go for ``A z <= aim``: a few rounding errors inside `b` for sums of real numbers, so that
     the exact check of the finished row, which may add in another order, agrees; the middle of
@@ -53,7 +53,7 @@ class Region:
     Cells where `held` is true are the query's own. Elsewhere `lower` and `upper` are legal values,
     `allowed` marks the permitted codes of discrete columns, `fallback` is one of them, and
     `keeps_x` tells that the query's own cell is feasible even if it is not on the column's grid.
-    `center` meets the linear rows with room to spare where that is possible. No row of the region is nearer
+    `center` meets the half-spaces with room to spare where that is possible. No row of the region is nearer
     to the query than `begins`, which is certain; `start` is as near as that where it could be proved.
     """
 
@@ -65,7 +65,7 @@ class Region:
     allowed: Array
     fallback: Array
     keeps_x: Array
-    rows: Rows | None
+    linear: Halfspaces | None
     grid: Grid
     scale: Array
     center: Array
@@ -76,7 +76,7 @@ class Region:
         """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
         inside = self.project(Z)
         snapped = self.snap(inside)
-        if self.rows is None:
+        if self.linear is None:
             return snapped, namespace(Z).ones(Z.shape[0], dtype=bool)
         snapped = self._mend(snapped, inside)
         return snapped, self.contains(snapped)
@@ -86,24 +86,24 @@ class Region:
         xp = namespace(Z)
         Z = self._legal_levels(Z)
         Z = xp.where(self.held, self.x, Z)
-        if self.rows is None:
+        if self.linear is None:
             return self._clip(Z)
-        return self._shrink(self._nearest(Z, self.rows), self.rows)
+        return self._shrink(self._nearest(Z, self.linear), self.linear)
 
     def nearest_beyond(self, z: Array, normal: Array) -> Array:
         """Return the row nearest to the query among those as far along `normal` as `z`, steps ignored.
 
-        Only numbers move; linear rows and bounds hold.
+        Only numbers move; half-spaces and bounds hold.
         """
         xp = namespace(z)
-        assert self.rows is not None
+        assert self.linear is not None
         offset = -xp.sum(normal * self._finite(z))[None]
-        beyond = Rows(
-            A=xp.concat([self.rows.A, -normal[None, :]]),
-            b=xp.concat([self.rows.b, offset]),
-            aim=xp.concat([self.rows.aim, offset]),
-            thin=xp.concat([self.rows.thin, xp.zeros_like(offset) > 0]),
-            certain=xp.concat([self.rows.certain, offset]),
+        beyond = Halfspaces(
+            A=xp.concat([self.linear.A, -normal[None, :]]),
+            b=xp.concat([self.linear.b, offset]),
+            aim=xp.concat([self.linear.aim, offset]),
+            thin=xp.concat([self.linear.thin, xp.zeros_like(offset) > 0]),
+            certain=xp.concat([self.linear.certain, offset]),
         )
         home = xp.where(self.discrete | xp.isnan(self.x), z, self.x)
         return self._nearest(home[None, :], beyond)[0, :]
@@ -125,8 +125,8 @@ class Region:
             feasible = xp.all((low <= Z) & (Z <= high), axis=-1)
         else:
             feasible = self._contains_cells(Z)
-        if self.rows is not None:
-            feasible = feasible & xp.all(self.rows.violation(Z) <= 0, axis=-1)
+        if self.linear is not None:
+            feasible = feasible & xp.all(self.linear.violation(Z) <= 0, axis=-1)
         return feasible
 
     def _contains_cells(self, Z: Array) -> Array:
@@ -172,7 +172,7 @@ class Region:
         return bool(namespace(self.discrete).any(self.discrete))
 
     def _finite(self, Z: Array) -> Array:
-        """Missing cells never take part in linear rows; zero keeps them out of the sums."""
+        """Missing cells never take part in half-spaces; zero keeps them out of the sums."""
         xp = namespace(Z)
         return xp.where(xp.isnan(Z), xp.zeros_like(Z), Z)
 
@@ -201,60 +201,60 @@ class Region:
         xp = namespace(Z)
         return xp.where(self.discrete & ~self._is_allowed(Z), self.fallback, Z)
 
-    def _nearest(self, Z: Array, rows: Rows) -> Array:
+    def _nearest(self, Z: Array, linear: Halfspaces) -> Array:
         """Project on box and half-spaces in turn (Dykstra 1983), in the metric of `scale`."""
         xp = namespace(Z)
-        moves = xp.where(self.held | self.discrete, xp.zeros_like(self.scale), self.scale**2) * rows.A
-        lengths = xp.sum(moves * rows.A, axis=1)
+        moves = xp.where(self.held | self.discrete, xp.zeros_like(self.scale), self.scale**2) * linear.A
+        lengths = xp.sum(moves * linear.A, axis=1)
         point = self._finite(Z)
-        pulls = [xp.zeros_like(point[:, 0]) for _ in range(rows.A.shape[0])]
+        pulls = [xp.zeros_like(point[:, 0]) for _ in range(linear.A.shape[0])]
         pushed = xp.zeros_like(point)
         for _ in range(_ROUNDS):
             before = point
             for i, pull in enumerate(pulls):
-                over = (point @ rows.A[i, :] - rows.aim[i]) / lengths[i] + pull
+                over = (point @ linear.A[i, :] - linear.aim[i]) / lengths[i] + pull
                 pulls[i] = xp.clip(over, 0, None)
                 point = point - (pulls[i] - pull)[:, None] * moves[i, :]
             clipped = self._finite(self._clip(point + pushed))
             pushed, point = point + pushed - clipped, clipped
             if bool(xp.all(xp.abs(point - before) <= _SETTLED * self.scale)):
                 break
-        return xp.where(xp.isnan(Z), Z, self._onto_equalities(point, rows, moves))
+        return xp.where(xp.isnan(Z), Z, self._onto_equalities(point, linear, moves))
 
-    def _onto_equalities(self, point: Array, rows: Rows, moves: Array) -> Array:
+    def _onto_equalities(self, point: Array, linear: Halfspaces, moves: Array) -> Array:
         """Close the last gap to each equality with the columns that are not at a bound."""
         xp = namespace(point)
         for _ in range(2):
-            for i in range(rows.A.shape[0]):
-                if not bool(rows.thin[i]):
+            for i in range(linear.A.shape[0]):
+                if not bool(linear.thin[i]):
                     continue
                 inside = (self.lower < point) & (point < self.upper)
                 move = xp.where(inside, moves[i, :], xp.zeros_like(point))
-                length = xp.sum(move * rows.A[i, :], axis=1)
-                gap = rows.aim[i] - point @ rows.A[i, :]
+                length = xp.sum(move * linear.A[i, :], axis=1)
+                gap = linear.aim[i] - point @ linear.A[i, :]
                 step = xp.where(length > 0, gap / xp.where(length > 0, length, xp.ones_like(length)), 0 * gap)
                 point = self._finite(self._clip(point + step[:, None] * move))
         return point
 
-    def _shrink(self, Z: Array, rows: Rows) -> Array:
-        """Pull rows straight toward `center` until they meet every linear row."""
+    def _shrink(self, Z: Array, linear: Halfspaces) -> Array:
+        """Pull rows straight toward `center` until they lie in every half-space."""
         xp = namespace(Z)
         center = self._finite(self.center)
-        gain = (self._finite(Z) - center) @ rows.A.T
-        room = xp.clip(rows.aim - rows.A @ center, 0, None)
+        gain = (self._finite(Z) - center) @ linear.A.T
+        room = xp.clip(linear.aim - linear.A @ center, 0, None)
         share = xp.where(gain > room, room / xp.where(gain > 0, gain, xp.ones_like(gain)), xp.ones_like(gain))
         # Both ends of the way meet an equality, and so does all that lies between.
-        share = xp.min(xp.where(rows.thin, xp.ones_like(share), share), axis=1)[:, None]
+        share = xp.min(xp.where(linear.thin, xp.ones_like(share), share), axis=1)[:, None]
         moved = self.center + share * (Z - self.center)
-        fixed = self.held | self.discrete | xp.isnan(moved) | xp.all(rows.A == 0, axis=0)
+        fixed = self.held | self.discrete | xp.isnan(moved) | xp.all(linear.A == 0, axis=0)
         return xp.where((share < 1) & ~fixed, moved, Z)
 
     def _mend(self, snapped: Array, inside: Array) -> Array:
         """Where rounding broke a linear row, round its cells the other way instead."""
         xp = namespace(snapped)
-        if self.rows is None or self.grid.trivial:
+        if self.linear is None or self.grid.trivial:
             return snapped
-        broken = xp.astype(self.rows.violation(snapped) > 0, snapped.dtype)
-        push = broken @ self.rows.A
+        broken = xp.astype(self.linear.violation(snapped) > 0, snapped.dtype)
+        push = broken @ self.linear.A
         mended = xp.where(push > 0, self.grid.floor(inside), self.grid.ceil(inside))
         return xp.where((push != 0) & ~self.held, self._clip(mended), snapped)

@@ -225,7 +225,7 @@ class _Gap:
 
         def says(amount: float) -> str:
             now, then = (plain(tidy((self.limit + more) / coefficient)) for more in (0.0, amount))
-            return _goes(column, outward, self.setting.told(column, then), now)
+            return _goes(column, outward, self.setting.shown(column, then), now)
 
         return outline(says=says, base=outward * self.limit, sign=float(outward))
 

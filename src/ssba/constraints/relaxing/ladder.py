@@ -123,7 +123,7 @@ class Setting:
             codes = [] if is_missing(self.wanted[column]) else [feature.code(self.wanted[column])]
         return [code for code in codes if code not in allowed]
 
-    def told(self, column: str, value: Any) -> str:
+    def shown(self, column: str, value: Any) -> str:
         """Write a value of a column, with its unit."""
         unit = self.features[column].unit
         return f"{value} {unit}" if unit else str(value)

@@ -143,7 +143,7 @@ def _wider(clause: Within, setting: Setting) -> Iterator[Ladder]:
 
     def says(amount: float) -> str:
         then = f"{tidy(size + amount):.12g}"
-        then = f"{then}%" if by_percent else setting.told(column, then)
+        then = f"{then}%" if by_percent else setting.shown(column, then)
         was = clause.size.text + ("%" if clause.percent else "")
         return f"let {column} move by up to {then} instead of {was}{'' if now else ' of 0'}"
 

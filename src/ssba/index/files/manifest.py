@@ -184,7 +184,7 @@ def _read_shard(given: Any, columns: int) -> Shard:
     if _whole(given["bytes"], "the bytes of a shard", 10**18) != shard_bytes(rows, columns):
         _refuse(f"a shard of {rows} rows cannot have {given['bytes']} bytes")
     if not _SHA256.fullmatch(_text(given["sha256"], "sha256")):
-        _refuse("the sha256 of a shard is none")
+        _refuse("the sha256 of a shard is not one")
     return Shard(rows, given["bytes"], given["sha256"], checked_facts(given["about"]))
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ssba.columns.distance import Metric
-from ssba.index.retrieval.chunks import Flags, Matrix, Portion, Positions, Spans, Vector
+from ssba.index.retrieval.chunks import Chunk, Flags, Matrix, Positions, Spans, Vector
 
 # Squares of scaled numbers within these limits neither overflow nor vanish.
 _TINY, _HUGE = 1e-100, 1e100
@@ -25,7 +25,7 @@ ONE_BY_ONE = 3
 
 
 @dataclass(frozen=True)
-class Gauge:
+class LowerBound:
     """A metric, and what lower bounds of its distances need.
 
     A sum is the distance in L1, its square in L2.
@@ -35,7 +35,7 @@ class Gauge:
 
     @property
     def squared(self) -> bool:
-        return self.metric.norm == "l2"
+        return self.metric.adds_squares
 
     @cached_property
     def factor(self) -> Vector:
@@ -80,7 +80,7 @@ class Gauge:
 
 @dataclass(frozen=True)
 class Sums:
-    """Least possible sums of some rows of a portion; `picked` tells which, None: all of them."""
+    """Least possible sums of some rows of a chunk; `picked` tells which, None: all of them."""
 
     picked: Positions | None
     totals: Vector
@@ -90,7 +90,7 @@ class Sums:
 
     @property
     def positions(self) -> Positions:
-        """The positions of the rows in their portion."""
+        """The positions of the rows in their chunk."""
         return np.arange(len(self)) if self.picked is None else self.picked
 
     def kept(self, keep: Positions) -> "Sums":
@@ -112,7 +112,7 @@ def nothing_yet(picked: Positions | None, rows: int) -> Sums:
 
 @dataclass(frozen=True)
 class Products:
-    """Sums over the `summed` columns of one portion, for several queries, by one matrix product."""
+    """Sums over the `summed` columns of one chunk, for several queries, by one matrix product."""
 
     summed: Flags
     halves: Vector
@@ -131,38 +131,38 @@ class Products:
         return Sums(begun.picked, np.maximum(2 * begun.totals + offset, 0.0))
 
 
-def ordinary(gauge: Gauge, spans: Spans) -> Flags:
+def ordinary(bound: LowerBound, spans: Spans) -> Flags:
     """Tell which columns hold nothing but numbers of ordinary size, none missing."""
     largest = np.maximum(np.abs(spans.low), np.abs(spans.high))
     with np.errstate(over="ignore"):
-        return np.asarray(gauge.plain & ~spans.gaps & (largest < _HUGE) & (largest * gauge.factor < _HUGE))
+        return np.asarray(bound.plain & ~spans.gaps & (largest < _HUGE) & (largest * bound.factor < _HUGE))
 
 
-def fits(gauge: Gauge, summed: Flags, x: Vector) -> bool:
+def fits(bound: LowerBound, summed: Flags, x: Vector) -> bool:
     """Tell whether the query's own cells in the summed columns are such numbers, too."""
     own = np.abs(x[summed])
     with np.errstate(over="ignore"):
-        return bool(((own < _HUGE) & (own * gauge.factor[summed] < _HUGE)).all())
+        return bool(((own < _HUGE) & (own * bound.factor[summed] < _HUGE)).all())
 
 
-def products(gauge: Gauge, portion: Portion, values: Matrix, summed: Flags, X: Matrix) -> Products:
-    """Multiply the summed columns of a portion with several queries."""
-    if "halves" not in portion.norms:
-        portion.norms["halves"] = _halves(gauge, values, summed)
-    halves = portion.norms["halves"]
-    V = np.where(summed, X, 0.0) * gauge.factor
+def products(bound: LowerBound, chunk: Chunk, values: Matrix, summed: Flags, X: Matrix) -> Products:
+    """Multiply the summed columns of a chunk with several queries."""
+    if "halves" not in chunk.norms:
+        chunk.norms["halves"] = _halves(bound, values, summed)
+    halves = chunk.norms["halves"]
+    V = np.where(summed, X, 0.0) * bound.factor
     squares = (V * V).sum(axis=1)
-    doubt = gauge.slack * (2 * halves.max() + squares)
-    spans = portion.spans
+    doubt = bound.slack * (2 * halves.max() + squares)
+    spans = chunk.spans
     finite = ~spans.gaps & np.isfinite(spans.low) & np.isfinite(spans.high)
-    return Products(summed, halves, _dots(V * gauge.factor, values, finite), squares, doubt)
+    return Products(summed, halves, _dots(V * bound.factor, values, finite), squares, doubt)
 
 
-def _halves(gauge: Gauge, values: Matrix, summed: Flags) -> Vector:
+def _halves(bound: LowerBound, values: Matrix, summed: Flags) -> Vector:
     totals = np.zeros(len(values))
     nowhere = np.zeros(len(summed))
     for j in np.flatnonzero(summed).tolist():
-        gauge.add(totals, j, values[:, j], nowhere, gaps=False)
+        bound.add(totals, j, values[:, j], nowhere, gaps=False)
     return totals / 2
 
 

@@ -1,4 +1,4 @@
-"""The stored rows of an index, portion by portion, and what is known about each of their columns.
+"""The stored rows of an index, chunk by chunk, and what is known about each of their columns.
 
 Host code by design: rows lie in memory-mapped files, column by column, and are read by NumPy.
 """
@@ -100,7 +100,7 @@ def unknown_spans(columns: int) -> Spans:
 
 
 @dataclass(frozen=True)
-class Portion:
+class Chunk:
     """Consecutive rows of a block; `first` is the position of the first of them among all rows.
 
     `norms` keeps what matrix products need of every row, once it was computed.
@@ -121,14 +121,14 @@ class Portion:
         return np.asarray(self.block.load())[self.within]
 
 
-def portions(blocks: Sequence[Block], columns: int) -> Iterator[Portion]:
-    """Divide blocks into portions of at most `MOST_ROWS` rows, in their order."""
+def chunks(blocks: Sequence[Block], columns: int) -> Iterator[Chunk]:
+    """Divide blocks into chunks of at most `MOST_ROWS` rows, in their order."""
     first = 0
     for number, block in enumerate(blocks):
         source = KeptOpen(block) if number < MOST_OPEN else block
         for begin in range(0, block.rows, MOST_ROWS):
             end = min(begin + MOST_ROWS, block.rows)
-            yield Portion(source, slice(begin, end), first + begin, unknown_spans(columns))
+            yield Chunk(source, slice(begin, end), first + begin, unknown_spans(columns))
         first += block.rows
 
 

@@ -1,6 +1,6 @@
 """Which stored rows may lie in a region, told column by column.
 
-Most regions bound few columns in a way that leaves any stored row out: the spans of a portion's columns tell
+Most regions bound few columns in a way that leaves any stored row out: the spans of a chunk's columns tell
 which. These are checked one after the other, those that leave most rows out first, as far as a few rows of a
 sample show; as soon as few rows are left, only their cells are looked at.
 
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.constraints.regions.region import Region
-from ssba.index.retrieval.chunks import Flags, Matrix, Portion, Positions, Spans, Vector, cells
+from ssba.index.retrieval.chunks import Chunk, Flags, Matrix, Positions, Spans, Vector, cells
 
 FEW = 16
 """Where less than one row in so many is left, their cells are picked out instead of passing over all."""
 
 AT_ONCE = 256
-"""So few rows of a portion are checked and measured as whole rows, which is quicker than by columns."""
+"""So few rows of a chunk are checked and measured as whole rows, which is quicker than by columns."""
 
 _NEARLY_ALL = 0.9
 _ROUNDING = 1e-12
@@ -30,7 +30,7 @@ _ANYWHERE = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
-class Sieve:
+class RegionFilter:
     """A region as checks of single columns; `sample` are some stored rows, to tell which leave most out."""
 
     region: Region
@@ -76,7 +76,7 @@ class Sieve:
 
     def meets_rows(self, values: Matrix, picked: Positions | None) -> Flags | None:
         """Tell which rows meet the linear rows, or break them by no more than rounding; None: all do."""
-        rows = self.region.rows
+        rows = self.region.linear
         if rows is None:
             return None
         fine = np.ones(len(values) if picked is None else len(picked), dtype=bool)
@@ -125,13 +125,13 @@ class Sieve:
         return np.asarray(allowed[np.round(codes).astype(np.int64)])
 
 
-def pick(sieves: Sequence[Sieve], portion: Portion, values: Matrix) -> Positions | None:
+def pick(region_filters: Sequence[RegionFilter], chunk: Chunk, values: Matrix) -> Positions | None:
     """Return the positions of the rows that may lie in one of the regions, in order; None: all may."""
     found: list[Positions] = []
-    for sieve in sieves:
-        if sieve.excludes(portion.spans):
+    for region_filter in region_filters:
+        if region_filter.excludes(chunk.spans):
             continue
-        picked = _picked(sieve, portion, values)
+        picked = _picked(region_filter, chunk, values)
         if picked is None:
             return None
         found.append(picked)
@@ -140,36 +140,36 @@ def pick(sieves: Sequence[Sieve], portion: Portion, values: Matrix) -> Positions
     return np.unique(np.concatenate([*found, np.empty(0, dtype=np.intp)]))
 
 
-def _picked(sieve: Sieve, portion: Portion, values: Matrix) -> Positions | None:
-    picked = _by_columns(sieve, portion, values)
-    fine = sieve.meets_rows(values, picked)
+def _picked(region_filter: RegionFilter, chunk: Chunk, values: Matrix) -> Positions | None:
+    picked = _by_columns(region_filter, chunk, values)
+    fine = region_filter.meets_rows(values, picked)
     if fine is None:
         return picked
     return np.flatnonzero(fine) if picked is None else picked[fine]
 
 
-def _by_columns(sieve: Sieve, portion: Portion, values: Matrix) -> Positions | None:
-    spans = portion.spans
+def _by_columns(region_filter: RegionFilter, chunk: Chunk, values: Matrix) -> Positions | None:
+    spans = chunk.spans
     mask: Flags | None = None
     picked: Positions | None = None
-    for j in sorted(np.flatnonzero(sieve.restricting(spans)).tolist(), key=sieve.share):
-        if picked is not None and len(picked) <= AT_ONCE and sieve.share(j) > _NEARLY_ALL:
+    for j in sorted(np.flatnonzero(region_filter.restricting(spans)).tolist(), key=region_filter.share):
+        if picked is not None and len(picked) <= AT_ONCE and region_filter.share(j) > _NEARLY_ALL:
             break
-        if not _leaves_some_out(sieve, j, spans, values):
+        if not _leaves_some_out(region_filter, j, spans, values):
             continue
         if picked is not None:
-            picked = picked[sieve.admits(j, cells(values, j, picked), spans.of(j))]
+            picked = picked[region_filter.admits(j, cells(values, j, picked), spans.of(j))]
             continue
-        fine = sieve.admits(j, values[:, j], spans.of(j))
+        fine = region_filter.admits(j, values[:, j], spans.of(j))
         mask = fine if mask is None else np.logical_and(mask, fine, out=mask)
         if np.count_nonzero(mask) * FEW < len(mask):
             picked = np.flatnonzero(mask)
     return np.flatnonzero(mask) if picked is None and mask is not None else picked
 
 
-def _leaves_some_out(sieve: Sieve, j: int, spans: Spans, values: Matrix) -> bool:
+def _leaves_some_out(region_filter: RegionFilter, j: int, spans: Spans, values: Matrix) -> bool:
     """Look at a column's span before its cells are compared: most columns have room for all of them."""
     if spans.known[j]:
         return True
     spans.learn(j, values[:, j])
-    return bool(sieve.restricting(spans)[j])
+    return bool(region_filter.restricting(spans)[j])

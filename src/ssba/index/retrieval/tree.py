@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ssba.index.retrieval.bounds import Gauge, ordinary
-from ssba.index.retrieval.chunks import Matrix, Portion, Positions, Spans
+from ssba.index.retrieval.bounds import LowerBound, ordinary
+from ssba.index.retrieval.chunks import Chunk, Matrix, Positions, Spans
 
 MOST_COLUMNS = 10
 MOST_CELLS = 2**24
@@ -30,17 +30,17 @@ class Tree:
 
     rows: Matrix
     kd: Any
-    gauge: Gauge
+    bound: LowerBound
     size: float
 
     def candidates(self, X: Matrix, k: int) -> Iterator[Positions]:
         """Yield, for each query, positions among which its `k` nearest rows are, with all their ties."""
-        U = X * self.gauge.factor
-        p = 2 if self.gauge.squared else 1
+        U = X * self.bound.factor
+        p = 2 if self.bound.squared else 1
         asked = min(2 * k + 8, self.kd.n)
         distances, positions = self.kd.query(U, k=np.arange(1, asked + 1), p=p)
         for u, near, found in zip(U, distances, positions, strict=True):
-            doubt = self.gauge.slack * (self.size + float(np.abs(u).sum()))
+            doubt = self.bound.slack * (self.size + float(np.abs(u).sum()))
             reach = float(near[min(k, asked) - 1]) + doubt
             if asked == self.kd.n or near[-1] > reach:
                 yield np.sort(found[near <= reach])
@@ -48,13 +48,13 @@ class Tree:
                 yield np.sort(np.array(self.kd.query_ball_point(u, reach, p=p), dtype=np.intp))
 
 
-class Grove:
+class LazyTree:
     """Holds the tree of an index, once there were enough queries for one."""
 
-    def __init__(self, gauge: Gauge, portions: Sequence[Portion]) -> None:
-        self._gauge = gauge
-        self._portions = portions
-        self._rows = sum(portion.rows for portion in portions)
+    def __init__(self, bound: LowerBound, chunks: Sequence[Chunk]) -> None:
+        self._bound = bound
+        self._portions = chunks
+        self._rows = sum(chunk.rows for chunk in chunks)
         self._spent = 0.0
         self._spans: Spans | None = None
         self._tree: Tree | None = None
@@ -62,33 +62,33 @@ class Grove:
     @property
     def possible(self) -> bool:
         """Whether rows are many, columns few, and all of them numbers that a tree can hold."""
-        columns = len(self._gauge.factor)
-        if not self._gauge.plain.all() or columns > MOST_COLUMNS:
+        columns = len(self._bound.factor)
+        if not self._bound.plain.all() or columns > MOST_COLUMNS:
             return False
         if not LEAST_ROWS <= self._rows <= MOST_CELLS // columns:
             return False
-        return bool(ordinary(self._gauge, self.spans).all())
+        return bool(ordinary(self._bound, self.spans).all())
 
     @property
     def spans(self) -> Spans:
         """The spans of the columns over all rows."""
         if self._spans is None:
-            self._spans = _joined([_learned(portion) for portion in self._portions])
+            self._spans = _joined([_learned(chunk) for chunk in self._portions])
         return self._spans
 
     def tree_for(self, queries: int) -> Tree | None:
         """Return the tree, if there is one or the queries so far and these are worth building it."""
         if self._tree is None:
-            self._spent += queries * self._rows * (_ROW + _CELL * len(self._gauge.factor))
+            self._spent += queries * self._rows * (_ROW + _CELL * len(self._bound.factor))
             if self._spent >= _LEVEL * self._rows * math.log2(self._rows):
-                self._tree = _grown(self._gauge, self._portions)
+                self._tree = _grown(self._bound, self._portions)
         return self._tree
 
 
-def _learned(portion: Portion) -> Spans:
-    if not portion.spans.known.all():
-        portion.spans.learn_all(portion.load())
-    return portion.spans
+def _learned(chunk: Chunk) -> Spans:
+    if not chunk.spans.known.all():
+        chunk.spans.learn_all(chunk.load())
+    return chunk.spans
 
 
 def _joined(spans: Sequence[Spans]) -> Spans:
@@ -100,10 +100,10 @@ def _joined(spans: Sequence[Spans]) -> Spans:
     )
 
 
-def _grown(gauge: Gauge, portions: Sequence[Portion]) -> Tree:
+def _grown(bound: LowerBound, chunks: Sequence[Chunk]) -> Tree:
     # Most uses of the library never need a tree, and importing this takes a while.
     from scipy.spatial import KDTree
 
-    rows = np.concatenate([np.ascontiguousarray(portion.load()) for portion in portions])
-    scaled = rows * gauge.factor
-    return Tree(rows, KDTree(scaled), gauge, float(np.abs(scaled).max(axis=0).sum()))
+    rows = np.concatenate([np.ascontiguousarray(chunk.load()) for chunk in chunks])
+    scaled = rows * bound.factor
+    return Tree(rows, KDTree(scaled), bound, float(np.abs(scaled).max(axis=0).sum()))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ssba.arguments import listed
+from ssba.arguments import is_number, listed
 from ssba.columns.features import is_missing, unknown_columns
 from ssba.errors import ArgumentError
 from ssba.results.text import cell
@@ -88,4 +88,4 @@ def _cut(values: Sequence[Any], numbers: Any) -> list[str]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not is_missing(value)
+    return is_number(value) and not is_missing(value)

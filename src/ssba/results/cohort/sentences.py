@@ -36,19 +36,19 @@ def _outcome(cohort: "Cohort") -> str:
     if not everyone.count:
         return "There are no queries."
     there = everyone.count - everyone.needed
-    told = f"{_counted(everyone.count, 'query', 'queries')}, {there} of them already at the target."
+    sentences = f"{_counted(everyone.count, 'query', 'queries')}, {there} of them already at the target."
     if not there:
-        told = f"{_counted(everyone.count, 'query', 'queries')}."
+        sentences = f"{_counted(everyone.count, 'query', 'queries')}."
     if not everyone.needed:
-        return told
-    told += f" A counterfactual was found for {everyone.found} of {everyone.needed} ({_share(everyone)})"
+        return sentences
+    sentences += f" A counterfactual was found for {everyone.found} of {everyone.needed} ({_share(everyone)})"
     if cohort.distances:
         nearest, middle, farthest = (cohort.distances[one] for one in ("min", "median", "max"))
-        told += f", at a median distance of {middle:.3g} ({nearest:.3g} to {farthest:.3g})"
+        sentences += f", at a median distance of {middle:.3g} ({nearest:.3g} to {farthest:.3g})"
     others = {name: n for name, n in everyone.statuses.items() if name not in ("found", "already_there")}
     if others:
-        told += f"; {join(f'{n} ended {name}' for name, n in others.items())}"
-    return f"{told}."
+        sentences += f"; {join(f'{n} ended {name}' for name, n in others.items())}"
+    return f"{sentences}."
 
 
 def _habits(cohort: "Cohort") -> list[str]:
@@ -60,16 +60,16 @@ def _habits(cohort: "Cohort") -> list[str]:
 
 
 def _how(use: "ColumnUse", lead: str) -> str:
-    told = _how_changed(use)
-    return f"{lead}{told}" if told else ""
+    sentences = _how_changed(use)
+    return f"{lead}{sentences}" if sentences else ""
 
 
 def _how_changed(use: "ColumnUse") -> str:
     """Say how a column changes: directions with the median step, or the moves between levels."""
     both = (("up", use.up, use.median_up), ("down", use.down, use.median_down))
-    told = [f"{count} {word} by {show(size, use.unit)}" for word, count, size in both if count]
-    told += [f"{one.count} {show(one.before)} to {show(one.after)}" for one in use.moves]
-    return ", ".join(told)
+    sentences = [f"{count} {word} by {show(size, use.unit)}" for word, count, size in both if count]
+    sentences += [f"{one.count} {show(one.before)} to {show(one.after)}" for one in use.moves]
+    return ", ".join(sentences)
 
 
 def _comparison(cohort: "Cohort") -> list[str]:
@@ -77,18 +77,18 @@ def _comparison(cohort: "Cohort") -> list[str]:
     if len(cohort.groups) < 2:
         return []
     shares = [one for one in cohort.groups if one.needed]
-    told = [
+    sentences = [
         f"{lower.label} finds a counterfactual less often than {higher.label} "
         f"({_share(lower)} against {_share(higher)})."
         for lower, higher in _apart(shares, "share_found")
     ]
-    told += [
+    sentences += [
         f"{farther.label} has farther to go than {nearer.label} (median {_interval(farther.burden)} "
         f"against {_interval(nearer.burden)})."
         for nearer, farther in _apart(shares, "burden")
     ]
-    if told:
-        return [f"By {cohort.by}: {told[0]}", *told[1:]]
+    if sentences:
+        return [f"By {cohort.by}: {sentences[0]}", *sentences[1:]]
     return [f"By {cohort.by} no difference shows beyond chance: the groups' 95% intervals overlap."]
 
 

@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ssba.arguments import one_of
+from ssba.arguments import is_number, one_of
+from ssba.json_form import JsonForm
 from ssba.results import tables
-from ssba.results.advice import ADVICE_VERSION
 from ssba.results.cohort import sentences as cohort_text
 from ssba.results.cohort.groups import group_labels, in_order
 from ssba.results.cohort.intervals import Estimate, median_of, quantiles, share_of
@@ -71,7 +71,7 @@ class ColumnUse:
 
 @dataclass(frozen=True)
 class Group:
-    """How hard it is for one group of queries to get the wished outcome.
+    """How hard it is for one group of queries to get the desired outcome.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Member:
 
 
 @dataclass(frozen=True, repr=False)
-class Cohort:
+class Cohort(JsonForm):
     """What the answers to many queries have in common; `Explanations.cohort` makes it.
 
     Of each query only the best counterfactual is counted. Bounded moves are not, as they do not reach the
@@ -162,11 +162,6 @@ class Cohort:
     def to_parquet(self, file: str | PathLike[str], table: Table = "queries") -> None:
         """Write one of the tables to a Parquet file (extra ``arrow``)."""
         tables.write_parquet(lambda: self.to_frame(table, "pyarrow"), file)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, text and numbers."""
-        told: dict[str, Any] = _with_lists(asdict(self))
-        return {"schema": ADVICE_VERSION, **told, "sentence": self.sentence}
 
     def _rows(self, table: str) -> list[dict[str, Any]]:
         one_of("table", table, get_args(Table))
@@ -255,8 +250,8 @@ def _column_uses(explanations: Sequence["Explanation"]) -> list[ColumnUse]:
 def _column_use(name: str, answers: Sequence["Counterfactual"], unit: str | None) -> ColumnUse:
     using = [one for one in answers if name in one.changes]
     changes = [one.changes[name] for one in using]
-    steps = [after - before for before, after in changes if _is_number(before) and _is_number(after)]
-    levels = Counter(both for both in changes if not (_is_number(both[0]) and _is_number(both[1])))
+    steps = [after - before for before, after in changes if is_number(before) and is_number(after)]
+    levels = Counter(both for both in changes if not (is_number(both[0]) and is_number(both[1])))
     ups, downs = [one for one in steps if one > 0], [-one for one in steps if one < 0]
     return ColumnUse(
         column=name,
@@ -270,10 +265,6 @@ def _column_use(name: str, answers: Sequence["Counterfactual"], unit: str | None
         moves=tuple(Move(*both, count) for both, count in levels.most_common(_MOST_MOVES)),
         unit=unit,
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _column_row(use: ColumnUse) -> dict[str, Any]:
@@ -294,10 +285,3 @@ def _member_row(member: Member) -> dict[str, Any]:
     row = asdict(member)
     columns = row.pop("changes")
     return {**row, "changed": len(columns), "columns": ", ".join(columns)}
-
-
-def _with_lists(value: Any) -> Any:
-    """Return tuples as lists, all the way down, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {name: _with_lists(inner) for name, inner in value.items()}
-    return [_with_lists(inner) for inner in value] if isinstance(value, tuple | list) else value

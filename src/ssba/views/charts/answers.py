@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.errors import ArgumentError
 from ssba.views.charts import style
-from ssba.views.charts.tracks import Surroundings, Track, make_track, move_of
+from ssba.views.charts.tracks import DataContext, Track, make_track, move_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ _NOW = {"color": style.NOW, "marker": "o", "linestyle": "--", "linewidth": 1.5, 
 
 def parallel_chart(
     explanation: "Explanation",
-    surroundings: Surroundings | None = None,
+    data: DataContext | None = None,
     *,
     title: str = "",
     ax: "Axes | None" = None,
@@ -37,7 +37,7 @@ def parallel_chart(
     ----------
     explanation : Explanation
         A result with one or more answers; the first seven are drawn.
-    surroundings : Surroundings, optional
+    data : DataContext, optional
         The meanings of the columns.
     title : str
         Above the picture.
@@ -48,8 +48,8 @@ def parallel_chart(
     --------
     >>> import ssba
     >>> from ssba.views.charts import parallel_chart
-    >>> rows = [ssba.Counterfactual({"dose": to}, {"dose": (28, to)}, 1.0, "well") for to in (24, 23)]
-    >>> found = ssba.Explanation(ssba.Status.FOUND, {"dose": 28}, "ill", None, "'well'",
+    >>> rows = [ssba.results.Counterfactual({"dose": to}, {"dose": (28, to)}, 1.0, "well") for to in (24, 23)]
+    >>> found = ssba.results.Explanation(ssba.results.Status.FOUND, {"dose": 28}, "ill", None, "'well'",
     ...                          counterfactuals=tuple(rows))
     >>> [line.get_text() for line in parallel_chart(found).get_legend().get_texts()]
     ['answer 1', 'answer 2', 'query']
@@ -65,7 +65,7 @@ def parallel_chart(
         )
     # Every scale goes from the lowest of the values that are drawn to the highest.
     drawn = {name: [now, *(one.values[name] for one in answers)] for name, now in changed.items()}
-    around = replace(surroundings or Surroundings(), population=drawn)
+    around = replace(data or DataContext(), population=drawn)
     units = explanation.units
     scales = [make_track(name, now, now, around, units.get(name)) for name, now in changed.items()]
     ax = style.new_axes(max(6.5, 1.9 * len(changed) + 1.5), 4.6) if ax is None else ax

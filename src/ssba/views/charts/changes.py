@@ -4,7 +4,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from ssba.views.charts import style
-from ssba.views.charts.tracks import Surroundings, Track, tracks_of
+from ssba.views.charts.tracks import DataContext, Track, tracks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ _ROOM_ABOVE = 0.55
 
 def change_chart(
     explanation: "Explanation",
-    surroundings: Surroundings | None = None,
+    data: DataContext | None = None,
     *,
     answer: int = 0,
     only_changes: bool = False,
@@ -33,7 +33,7 @@ def change_chart(
     ----------
     explanation : Explanation
         The result; its bounded move is drawn where there is no counterfactual.
-    surroundings : Surroundings, optional
+    data : DataContext, optional
         The data, the allowed ranges and the meanings of the columns, as far as they are known.
     answer : int
         Which of several counterfactuals.
@@ -46,17 +46,17 @@ def change_chart(
 
     Examples
     --------
-    >>> import ssba
-    >>> from ssba.views.charts import Surroundings, change_chart
-    >>> row = ssba.Counterfactual({"chol": 240, "sex": "male"}, {"chol": (286, 240)}, 1.0, "well")
-    >>> found = ssba.Explanation(ssba.Status.FOUND, {"chol": 286, "sex": "male"}, "ill", None, "'well'",
+    >>> from ssba.results import Counterfactual, Explanation, Status
+    >>> from ssba.views.charts import DataContext, change_chart
+    >>> row = Counterfactual({"chol": 240, "sex": "male"}, {"chol": (286, 240)}, 1.0, "well")
+    >>> found = Explanation(Status.FOUND, {"chol": 286, "sex": "male"}, "ill", None, "'well'",
     ...                          constraints=("sex == x.sex",), counterfactuals=(row,))
     >>> data = {"chol": [180, 210, 260, 300], "sex": ["male", "female", "male", "male"]}
-    >>> ax = change_chart(found, Surroundings(data, allowed={"chol": (200, 286)}))
+    >>> ax = change_chart(found, DataContext(data, allowed={"chol": (200, 286)}))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['chol', 'sex']
     """
-    tracks = tracks_of(explanation, surroundings, answer, only_changes)
+    tracks = tracks_of(explanation, data, answer, only_changes)
     ax = style.new_axes(8.5, 1.4 + 0.62 * len(tracks)) if ax is None else ax
     reaches = bool(explanation.counterfactuals)
     for row, track in enumerate(tracks):
@@ -73,7 +73,7 @@ def _draw_track(ax: "Axes", track: Track, y: float, reaches: bool) -> None:
     _draw_move(ax, track, y, reaches)
     colour = style.INK if track.is_changed else style.FAINT
     weight = "bold" if track.is_changed else "normal"
-    ax.text(1.04, y + 0.1, track.told, va="center", fontsize=style.TEXT, color=colour, fontweight=weight)
+    ax.text(1.04, y + 0.1, track.caption, va="center", fontsize=style.TEXT, color=colour, fontweight=weight)
 
 
 def _draw_background(ax: "Axes", track: Track, y: float) -> None:

@@ -73,15 +73,15 @@ class DecisionMap:
     x, y : Axis
         The two columns.
     reached : bool array of shape (len(y.values), len(x.values))
-        Where the model gives the wished outcome.
+        Where the model gives the desired outcome.
     query : (x, y)
         The query itself.
-    outcomes : (now, wished)
+    outcomes : (now, desired)
         What the model says where `reached` is false, and where it is true.
     answer : (x, y), optional
         The counterfactual, or the bounded move.
     answer_reaches : bool
-        Whether `answer` has the wished outcome; False for a bounded move.
+        Whether `answer` has the desired outcome; False for a bounded move.
     boundary, population : arrays of shape (n, 2)
         Points on the model's decision boundary in this plane, and other rows of the data.
     toward : (x, y), optional

@@ -11,7 +11,7 @@ from ssba.views.charts import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ssba.results.line_scan import Way
+    from ssba.results.line_scan import LineScan
     from ssba.results.plan import Plan
 
 _MOST_LABELLED = 8
@@ -114,13 +114,13 @@ def _changes(plan: "Plan", number: int) -> list[str]:
     return lines
 
 
-def way_chart(way: "Way", *, title: str = "", ax: "Axes | None" = None) -> "Axes":
-    """Draw the score on the straight way between two rows, and where the decision turns.
+def line_chart(way: "LineScan", *, title: str = "", ax: "Axes | None" = None) -> "Axes":
+    """Draw the score on the straight way between two rows, and where the decision crossings.
 
     Parameters
     ----------
-    way : Way
-        From `Explainer.path`; without scores only the turns are drawn.
+    way : LineScan
+        From `Explainer.path`; without scores only the crossings are drawn.
     title : str
         Above the picture.
     ax : matplotlib Axes, optional
@@ -135,7 +135,7 @@ def way_chart(way: "Way", *, title: str = "", ax: "Axes | None" = None) -> "Axes
     else:
         ax.set_yticks([])
     _shade_reached(ax, way, percents)
-    for turn in way.turns:
+    for turn in way.crossings:
         ax.axvline(100 * turn.share, color=style.WISHED, linestyle="--", linewidth=1.4, zorder=3)
         ax.text(
             100 * turn.share,
@@ -156,10 +156,10 @@ def way_chart(way: "Way", *, title: str = "", ax: "Axes | None" = None) -> "Axes
     return style.as_written(ax)
 
 
-def _shade_reached(ax: "Axes", way: "Way", percents: list[float]) -> None:
+def _shade_reached(ax: "Axes", way: "LineScan", percents: list[float]) -> None:
     """Colour the parts of the way, from turn to turn, that reach the target."""
-    edges = [0.0, *(100 * turn.share for turn in way.turns), percents[-1]]
-    sides = [way.reached[0], *(turn.reached for turn in way.turns)]
+    edges = [0.0, *(100 * turn.share for turn in way.crossings), percents[-1]]
+    sides = [way.reached[0], *(turn.reached for turn in way.crossings)]
     label = "target reached"
     for (start, end), reached in zip(pairwise(edges), sides, strict=True):
         if reached:

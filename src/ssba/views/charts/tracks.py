@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssba.arguments import is_number
+from ssba.columns.features import is_missing
 from ssba.constraints.constraint import constraint, fixed
 from ssba.errors import ArgumentError, ConstraintError
 from ssba.results import text
@@ -24,7 +26,7 @@ _MOST_LEVELS = 8
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class DataContext:
     """What is known about the columns beside a result: all of it optional, none of it from the model.
 
     Attributes
@@ -39,7 +41,7 @@ class Surroundings:
 
     Examples
     --------
-    >>> around = Surroundings({"chol": [180, 210, 240]}, {"chol": (160, 240)}, {"chol": "cholesterol"})
+    >>> around = DataContext({"chol": [180, 210, 240]}, {"chol": (160, 240)}, {"chol": "cholesterol"})
     >>> around.values("chol"), around.label("chol"), around.label("age")
     ([180, 210, 240], 'cholesterol', 'age')
     """
@@ -69,7 +71,7 @@ class Surroundings:
             ) from None
         cells = column.to_list() if hasattr(column, "to_list") else np.asarray(column, dtype=object).tolist()
         plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
-        return [cell for cell in plain if not _is_missing(cell) and not _is_endless(cell)]
+        return [cell for cell in plain if not is_missing(cell) and not _is_endless(cell)]
 
     def label(self, name: str) -> str:
         """What a column is called in a picture."""
@@ -134,11 +136,11 @@ class Track:
         return self.values or ((0.0, low), (1.0, high))
 
     @property
-    def told(self) -> str:
+    def caption(self) -> str:
         """The change in words.
 
-        >>> track = make_track("chol", 286.0, 240.0, Surroundings(), unit="mg/dl")
-        >>> track.told
+        >>> track = make_track("chol", 286.0, 240.0, DataContext(), unit="mg/dl")
+        >>> track.caption
         '286 to 240 mg/dl'
         """
         if not self.is_changed:
@@ -148,7 +150,7 @@ class Track:
 
 def tracks_of(
     explanation: "Explanation",
-    surroundings: Surroundings | None = None,
+    data: DataContext | None = None,
     answer: int = 0,
     only_changes: bool = False,
 ) -> tuple[Track, ...]:
@@ -158,7 +160,7 @@ def tracks_of(
     ----------
     explanation : Explanation
         The result; without an answer nothing is changed.
-    surroundings : Surroundings, optional
+    data : DataContext, optional
         The data, the allowed ranges and the meanings of the columns.
     answer : int
         Which of several counterfactuals.
@@ -167,14 +169,14 @@ def tracks_of(
 
     Examples
     --------
-    >>> import ssba
-    >>> row = ssba.Counterfactual({"chol": 240, "sex": "male"}, {"chol": (286, 240)}, 1.0, "well")
-    >>> found = ssba.Explanation(ssba.Status.FOUND, {"chol": 286, "sex": "male"}, "ill", None, "'well'",
+    >>> from ssba.results import Counterfactual, Explanation, Status
+    >>> row = Counterfactual({"chol": 240, "sex": "male"}, {"chol": (286, 240)}, 1.0, "well")
+    >>> found = Explanation(Status.FOUND, {"chol": 286, "sex": "male"}, "ill", None, "'well'",
     ...                          constraints=("sex == x.sex",), counterfactuals=(row,))
-    >>> [(track.label, track.told) for track in tracks_of(found)]
+    >>> [(track.label, track.caption) for track in tracks_of(found)]
     [('chol', '286 to 240'), ('sex', 'male, fixed')]
     """
-    around = surroundings or Surroundings()
+    around = data or DataContext()
     move = move_of(explanation, answer)
     values = explanation.query if move is None else move.values
     held = fixed_columns(explanation)
@@ -198,42 +200,40 @@ def move_of(explanation: "Explanation", answer: int = 0) -> "Counterfactual | No
 
 def fixed_columns(explanation: "Explanation") -> frozenset[str]:
     """The columns that a constraint of the result holds at the query's value."""
-    told = set()
+    known = set()
     for one in explanation.constraints:
         try:
-            told.add(constraint(one))
+            known.add(constraint(one))
         except ConstraintError:
             # A result written by a later release may know constraints that we do not.
             continue
-    return frozenset(name for name in explanation.query if fixed(name) in told)
+    return frozenset(name for name in explanation.query if fixed(name) in known)
 
 
 def make_track(
     name: str,
     now: Any,
     proposed: Any,
-    surroundings: Surroundings,
+    data: DataContext,
     unit: str | None = None,
     is_fixed: bool = False,
 ) -> Track:
     """Return the track of one column, as a number or as a category."""
-    values = surroundings.values(name)
-    shown = [cell for cell in (now, proposed) if not _is_missing(cell)]
-    numeric = all(_is_number(cell) for cell in [*shown, *values]) and bool(shown or values)
+    values = data.values(name)
+    shown = [cell for cell in (now, proposed) if not is_missing(cell)]
+    numeric = all(is_number(cell) for cell in [*shown, *values]) and bool(shown or values)
     make = _number_track if numeric else _level_track
-    track = Track(
-        name, surroundings.label(name), unit, now, proposed, None, None, ("", ""), is_fixed=is_fixed
-    )
-    return make(track, values, surroundings.allowed.get(name))
+    track = Track(name, data.label(name), unit, now, proposed, None, None, ("", ""), is_fixed=is_fixed)
+    return make(track, values, data.allowed.get(name))
 
 
 def _number_track(track: Track, values: Sequence[float], allowed: Sequence[Any] | None) -> Track:
-    cells = [float(cell) for cell in (track.now, track.proposed) if not _is_missing(cell)]
+    cells = [float(cell) for cell in (track.now, track.proposed) if not is_missing(cell)]
     ends = [float(end) for end in _both_ends(track.name, allowed) if end is not None and math.isfinite(end)]
     low, high = _span([*cells, *map(float, values)] or ends, ends if not values else [])
 
     def place(cell: Any) -> float | None:
-        return None if _is_missing(cell) else (float(cell) - low) / (high - low)
+        return None if is_missing(cell) else (float(cell) - low) / (high - low)
 
     few = _few(values)
     bars = tuple(((one - low) / (high - low), few[one] / max(few.values())) for one in sorted(few))
@@ -252,7 +252,7 @@ def _number_track(track: Track, values: Sequence[float], allowed: Sequence[Any] 
 def _both_ends(name: str, allowed: Sequence[Any] | None) -> tuple[Any, Any]:
     if allowed is None:
         return None, None
-    if len(allowed) != 2 or not all(end is None or _is_number(end) for end in allowed):
+    if len(allowed) != 2 or not all(end is None or is_number(end) for end in allowed):
         raise ArgumentError(
             f"allowed[{name!r}] is {allowed!r:.80}; give (low, high), with None for an open end"
         )
@@ -299,8 +299,8 @@ def _level_track(track: Track, values: Sequence[Any], allowed: Sequence[Any] | N
     most = max((counts[level] for level in levels), default=0) or 1
     return replace(
         track,
-        before=None if _is_missing(track.now) else places[_level(track.now)],
-        after=None if _is_missing(track.proposed) else places[_level(track.proposed)],
+        before=None if is_missing(track.now) else places[_level(track.now)],
+        after=None if is_missing(track.proposed) else places[_level(track.proposed)],
         ends=(levels[0], levels[-1]) if levels else ("", ""),
         levels=tuple((place, level) for level, place in places.items()),
         shape=tuple((place, counts[level] / most) for level, place in places.items()) if values else (),
@@ -311,32 +311,19 @@ def _level_track(track: Track, values: Sequence[Any], allowed: Sequence[Any] | N
 
 def _levels(track: Track, values: Sequence[Any]) -> list[str]:
     """Return the levels to draw: the two that matter, and the most frequent others, in order of frequency."""
-    needed = [_level(cell) for cell in (track.now, track.proposed) if not _is_missing(cell)]
+    needed = [_level(cell) for cell in (track.now, track.proposed) if not is_missing(cell)]
     frequent = [level for level, _ in Counter(_level(cell) for cell in values).most_common()]
     kept = list(dict.fromkeys([*needed, *frequent]))[:_MOST_LEVELS]
     return [level for level in frequent if level in kept] + [level for level in kept if level not in frequent]
 
 
 def _permitted(places: Mapping[str, float], allowed: Sequence[Any]) -> tuple[float, ...]:
-    told = {_level(level) for level in allowed}
-    return tuple(place for level, place in places.items() if level in told)
+    permitted = {_level(level) for level in allowed}
+    return tuple(place for level, place in places.items() if level in permitted)
 
 
 def _level(cell: Any) -> str:
     return text.cell(cell)
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, numbers.Real) and not isinstance(cell, bool | np.bool_)
-
-
-def _is_missing(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return False
-    # pandas writes its missing cells so; it may not be installed.
-    return (
-        cell is None or (isinstance(cell, numbers.Real) and math.isnan(cell)) or str(cell) in ("<NA>", "NaT")
-    )
 
 
 def _is_endless(cell: Any) -> bool:
@@ -344,6 +331,6 @@ def _is_endless(cell: Any) -> bool:
 
 
 def _same(now: Any, proposed: Any) -> bool:
-    if _is_missing(now) or _is_missing(proposed):
-        return _is_missing(now) and _is_missing(proposed)
+    if is_missing(now) or is_missing(proposed):
+        return is_missing(now) and is_missing(proposed)
     return bool(now == proposed)

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ssba.html import Cell, Markup, element, joined
 from ssba.results import prose, text
-from ssba.views.charts.tracks import Surroundings
-from ssba.views.report.html import Cell, Markup, element, joined, paragraph, section, table
+from ssba.views.charts.tracks import DataContext
+from ssba.views.report.pieces import paragraph, section, table
 from ssba.views.report.query import column_name
 from ssba.views.report.svg import steps_picture
 
 if TYPE_CHECKING:
-    from ssba.results.levers import Lever, Menu
+    from ssba.results.levers import Lever, LeverTable
     from ssba.results.plan import Plan, Step
     from ssba.results.ranges import Interval, Ranges
     from ssba.results.why_not import Binding, Relaxation, WhyNot
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_LISTED = 12
 
 
-def plan_section(plan: "Plan", around: Surroundings) -> Markup | None:
+def plan_section(plan: "Plan", around: DataContext) -> Markup | None:
     """Show the steps of a plan, and the score after each."""
     if not plan.steps:
         return section("Step by step", paragraph(plan.sentence))
@@ -25,11 +26,11 @@ def plan_section(plan: "Plan", around: Surroundings) -> Markup | None:
     picture = None
     if all(score is not None for score in scores):
         reached = [False, *(step.reached for step in plan.steps)]
-        told = ", ".join(prose.short(score) for score in scores)
+        sentences = ", ".join(prose.short(score) for score in scores)
         picture = element(
             "figure",
             steps_picture(
-                f"Score of the target after each step: {told}", [one or 0.0 for one in scores], reached
+                f"Score of the target after each step: {sentences}", [one or 0.0 for one in scores], reached
             ),
             element(
                 "figcaption", "Score of the target after each step; a diamond where the target is reached."
@@ -60,18 +61,18 @@ def _plan_intro(plan: "Plan") -> str:
     return f"Each step meets every constraint; their order is {order}, so that early steps help most. {end}"
 
 
-def _plan_remarks(plan: "Plan", around: Surroundings) -> list[str]:
-    told = []
+def _plan_remarks(plan: "Plan", around: DataContext) -> list[str]:
+    sentences = []
     if plan.left_out:
         skipped = prose.actions(plan.left_out, plan.units, around.meanings)
-        told.append(f"The plan does without these of the proposed changes: {skipped}.")
+        sentences.append(f"The plan does without these of the proposed changes: {skipped}.")
     if plan.beyond:
         jumps = text.join(plan.beyond)
-        told.append(f"More than the wished step at once: {jumps}, as no feasible row was found in between.")
-    return told
+        sentences.append(f"Longer than max_step, as no feasible row was found in between: {jumps}.")
+    return sentences
 
 
-def _step_row(number: int, step: "Step", plan: "Plan", around: Surroundings) -> list[Any]:
+def _step_row(number: int, step: "Step", plan: "Plan", around: DataContext) -> list[Any]:
     return [
         str(number),
         Cell(prose.actions(step.changes, plan.units, around.meanings), "wrap"),
@@ -81,7 +82,7 @@ def _step_row(number: int, step: "Step", plan: "Plan", around: Surroundings) -> 
     ]
 
 
-def ranges_section(ranges: "Ranges", around: Surroundings) -> Markup:
+def ranges_section(ranges: "Ranges", around: DataContext) -> Markup:
     """Show how far each changed value may go."""
     if not ranges.intervals:
         return section("Ranges that hold", paragraph(ranges.sentence))
@@ -98,20 +99,20 @@ def ranges_section(ranges: "Ranges", around: Surroundings) -> Markup:
             [_interval_row(one, around) for one in ranges.intervals],
         ),
         paragraph(
-            f"Checked on rows drawn evenly from these ranges: {round(ranges.held * ranges.samples):,} of "
-            f"{ranges.samples:,} reached it and met every constraint. That is a sample, and no proof.",
+            f"Checked on rows drawn evenly from these ranges: {round(ranges.held * ranges.n_samples):,} of "
+            f"{ranges.n_samples:,} reached it and met every constraint. That is a sample, and no proof.",
             class_="soft small",
         ),
     )
 
 
-def _interval_row(interval: "Interval", around: Surroundings) -> list[Any]:
-    told = interval.text.removeprefix(f"{interval.column} ")
+def _interval_row(interval: "Interval", around: DataContext) -> list[Any]:
+    sentences = interval.text.removeprefix(f"{interval.column} ")
     return [
         column_name(interval.column, around.label(interval.column)),
         Cell(element("span", text.cell(interval.now, interval.unit), class_="now"), "value"),
         Cell(element("span", text.cell(interval.proposed, interval.unit), class_="then"), "value"),
-        Cell(element("strong", told), "value"),
+        Cell(element("strong", sentences), "value"),
     ]
 
 
@@ -157,7 +158,7 @@ def _binding_row(one: "Binding") -> list[Any]:
     return [element("code", one.constraint), then, Cell(score, "number")]
 
 
-def levers_section(menu: "Menu", units: dict[str, str]) -> Markup:
+def levers_section(menu: "LeverTable", units: dict[str, str]) -> Markup:
     """Show which columns can flip the decision, alone or together, and which cannot."""
     parts: list[Any] = [paragraph(menu.sentence)]
     if menu.levers:
@@ -168,8 +169,8 @@ def levers_section(menu: "Menu", units: dict[str, str]) -> Markup:
         heads = ["Change only", "Outcome", Cell("Rows asked", "number")]
         parts.append(element("h3", "What does not flip it"))
         rows = [_vain_row(one) for one in menu.unable[:_MOST_LISTED]]
-        parts.append(table("Columns that were tried in vain", heads, rows))
-        parts.append(_more(len(menu.unable), "more sets of columns were tried in vain."))
+        parts.append(table("Columns for which nothing was found", heads, rows))
+        parts.append(_more(len(menu.unable), "more sets of columns for which nothing was found."))
     return section("Levers", *parts)
 
 
@@ -190,5 +191,5 @@ def _lever_row(one: "Lever", units: dict[str, str]) -> list[Any]:
 
 def _vain_row(one: "Lever") -> list[Any]:
     shown = one.status == "unreachable"
-    outcome = "shown to be unable" if shown else "nothing found, which is no proof"
+    outcome = "proved not to be enough" if shown else "nothing found, which is no proof"
     return [text.join(one.columns), outcome, Cell(f"{one.rows_asked:,}", "number")]

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ssba.html import Cell, Markup
 from ssba.results import prose, text
-from ssba.views.charts.tracks import Surroundings, move_of
-from ssba.views.report.html import Cell, Markup, facts, note, paragraph, section, table, tiles
+from ssba.views.charts.tracks import DataContext, move_of
+from ssba.views.report.pieces import facts, note, paragraph, section, table, tiles
 from ssba.views.report.query import column_name
 from ssba.views.report.svg import Bar, bars_picture, curve_key, direction_key, distances_picture
 
@@ -29,26 +30,26 @@ _STATUS_WORDS = {
 def summary(cohort: "Cohort") -> Markup:
     """Say what came out: in a few sentences and numbers."""
     counts = cohort.everyone.statuses
-    told: dict[str, Any] = {"Queries": f"{cohort.everyone.count:,}"}
-    told |= {words: f"{counts[status]:,}" for status, words in _STATUS_WORDS.items() if counts.get(status)}
+    parts: dict[str, Any] = {"Queries": f"{cohort.everyone.count:,}"}
+    parts |= {words: f"{counts[status]:,}" for status, words in _STATUS_WORDS.items() if counts.get(status)}
     if cohort.distances:
-        told["Median distance"] = f"{cohort.distances['median']:.4g}"
-    return section("In short", paragraph(cohort.sentence), tiles(told), note(prose.CAUTION))
+        parts["Median distance"] = f"{cohort.distances['median']:.4g}"
+    return section("In short", paragraph(cohort.sentence), tiles(parts), note(prose.CAUTION))
 
 
-def columns(cohort: "Cohort", around: Surroundings) -> Markup | None:
+def columns(cohort: "Cohort", around: DataContext) -> Markup | None:
     """Show how often columns change, which way and by how much."""
     used = [one for one in cohort.columns if one.changed]
     if not used:
         return None
     answers = sum(bool(one.changes) for one in cohort.members)
     bars = [Bar(around.label(one.column), one.up, one.down, one.changed - one.up - one.down) for one in used]
-    told = ", ".join(f"{bar.label} {one.changed}" for bar, one in zip(bars, used, strict=True))
+    parts = ", ".join(f"{bar.label} {one.changed}" for bar, one in zip(bars, used, strict=True))
     heads = ["Column", "Changes in", "Importance", "Raised", "Lowered", "Other changes"]
     return section(
         "Which columns change",
         direction_key(),
-        bars_picture(f"In how many of {answers} answers each column changes: {told}", bars, answers),
+        bars_picture(f"In how many of {answers} answers each column changes: {parts}", bars, answers),
         table("How the answers use each column", heads, [_use_row(one, around) for one in used]),
         paragraph(
             "Importance: each answer is worth 1, divided evenly among the columns that it changes. "
@@ -58,7 +59,7 @@ def columns(cohort: "Cohort", around: Surroundings) -> Markup | None:
     )
 
 
-def _use_row(use: "ColumnUse", around: Surroundings) -> list[Any]:
+def _use_row(use: "ColumnUse", around: DataContext) -> list[Any]:
     moves = [f"{text.show(one.before)} to {text.show(one.after)}: {one.count}" for one in use.moves]
     return [
         column_name(use.column, around.label(use.column)),
@@ -80,11 +81,11 @@ def distances(cohort: "Cohort") -> Markup | None:
         return None
     groups = _distances(cohort)
     quantiles = {_QUANTILES.get(name, name): f"{value:.4g}" for name, value in cohort.distances.items()}
-    told = ", ".join(f"{name} {value:.3g}" for name, value in cohort.distances.items())
+    parts = ", ".join(f"{name} {value:.3g}" for name, value in cohort.distances.items())
     return section(
         "How far it is",
         curve_key(groups) if len(groups) > 1 else None,
-        distances_picture(f"Share of the answers found within each distance: {told}", groups),
+        distances_picture(f"Share of the answers found within each distance: {parts}", groups),
         facts(quantiles),
     )
 
@@ -165,15 +166,15 @@ def queries(explanations: Sequence["Explanation"]) -> Markup:
 
 def _query_row(number: int, explanation: "Explanation") -> list[Any]:
     move = move_of(explanation)
-    told = (
+    parts = (
         "" if move is None else prose.actions(move.changes, explanation.units) if move.changes else "nothing"
     )
     if explanation.clash:
-        told = f"contradiction: {text.join(explanation.clash)}"
+        parts = f"contradiction: {text.join(explanation.clash)}"
     return [
         str(number),
         "not asked" if explanation.prediction is None else text.show(explanation.prediction),
         Cell(_STATUS_WORDS[explanation.status.value], "value"),
-        Cell(told, "wrap"),
+        Cell(parts, "wrap"),
         Cell("" if move is None else f"{move.distance:.4g}", "number"),
     ]

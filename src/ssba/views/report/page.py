@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 
 from ssba.arguments import file_to_write
 from ssba.errors import ArgumentError
+from ssba.html import Markup, element
 from ssba.results.cohort.summary import Cohort, cohort_of
-from ssba.views.charts.tracks import Surroundings
+from ssba.views.charts.tracks import DataContext
 from ssba.views.report import advice
 from ssba.views.report import cohort as many
 from ssba.views.report import query as one
-from ssba.views.report.html import Markup, element, page, section
+from ssba.views.report.pieces import page, section
 
 if TYPE_CHECKING:
     from ssba.results.explanation import Explanation, Explanations
-    from ssba.results.levers import Menu
+    from ssba.results.levers import LeverTable
     from ssba.results.plan import Plan
     from ssba.results.ranges import Ranges
     from ssba.results.why_not import WhyNot
@@ -40,7 +41,7 @@ class ReportParts:
         For one query: what `Explanation.plan`, `.ranges`, `.why_not` and `.levers` returned.
     cohort : Cohort, optional
         For many: what `Explanations.cohort` returned; by default it is made without groups.
-    surroundings : Surroundings
+    data : DataContext
         The data, the allowed ranges and the meanings of the columns.
     pictures : mapping from captions to PNG bytes
         Further pictures; the caption is also what a screen reader says.
@@ -49,9 +50,9 @@ class ReportParts:
     plan: "Plan | None" = None
     ranges: "Ranges | None" = None
     why_not: "WhyNot | None" = None
-    levers: "Menu | None" = None
+    levers: "LeverTable | None" = None
     cohort: Cohort | None = None
-    surroundings: Surroundings = field(default_factory=Surroundings)
+    data: DataContext = field(default_factory=DataContext)
     pictures: Mapping[str, bytes] = field(default_factory=dict)
 
 
@@ -83,8 +84,8 @@ def write_report(
     --------
     >>> import ssba, tempfile
     >>> from ssba.views.report.page import write_report
-    >>> row = ssba.Counterfactual({"chol": 240}, {"chol": (286, 240)}, 1.0, "well")
-    >>> found = ssba.Explanation(ssba.Status.FOUND, {"chol": 286}, "ill", None, "'well'",
+    >>> row = ssba.results.Counterfactual({"chol": 240}, {"chol": (286, 240)}, 1.0, "well")
+    >>> found = ssba.results.Explanation(ssba.results.Status.FOUND, {"chol": 286}, "ill", None, "'well'",
     ...                          counterfactuals=(row,))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_report(f"{folder}/report.html", found, title="Patient 7").read_text()
@@ -107,7 +108,7 @@ def write_report(
 def query_page(explanation: "Explanation", parts: ReportParts | None = None, title: str = "") -> str:
     """Return the page about one result."""
     given = parts or ReportParts()
-    around = given.surroundings
+    around = given.data
     sections = [
         one.summary(explanation, around, given.why_not),
         one.changes(explanation, around),
@@ -140,7 +141,7 @@ def cohort_page(
     shared = len({one.constraints for one in explanations}) == 1
     sections = [
         many.summary(cohort),
-        many.columns(cohort, given.surroundings),
+        many.columns(cohort, given.data),
         many.distances(cohort),
         many.groups(cohort),
         _pictures(given.pictures),
@@ -161,7 +162,8 @@ def _pictures(given: Mapping[str, bytes]) -> Markup | None:
 def _figure(caption: str, data: bytes) -> Markup:
     if not isinstance(data, bytes) or not data.startswith(_PNG):
         raise ArgumentError(
-            f"pictures[{caption!r}] is no PNG; give the bytes that figure.savefig(file, format='png') writes"
+            f"pictures[{caption!r}] is not a PNG; give the bytes that figure.savefig(file, format='png') "
+            "writes"
         )
     source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
     return element("figure", element("img", src=source, alt=caption), element("figcaption", caption))

@@ -3,21 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ssba.html import Cell, Markup, element, joined
 from ssba.results import prose, text
-from ssba.views.charts.tracks import Surroundings, Track, move_of, tracks_of
-from ssba.views.report.html import (
-    Cell,
-    Markup,
-    codes,
-    element,
-    facts,
-    joined,
-    note,
-    paragraph,
-    section,
-    table,
-    tiles,
-)
+from ssba.views.charts.tracks import DataContext, Track, move_of, tracks_of
+from ssba.views.report.pieces import codes, facts, note, paragraph, section, table, tiles
 from ssba.views.report.svg import key, track_picture
 
 if TYPE_CHECKING:
@@ -35,16 +24,16 @@ _BADGES = {
 
 def summary(
     explanation: "Explanation",
-    around: Surroundings,
+    around: DataContext,
     why_not: "WhyNot | None" = None,
 ) -> Markup:
     """Say what came out: in a word, in a paragraph, in a few numbers."""
     words, look = _BADGES[explanation.status.value]
-    told = prose.sentences(explanation, why_not=why_not, meanings=around.meanings)
+    said = prose.sentences(explanation, why_not=why_not, meanings=around.meanings)
     return section(
         "In short",
         element("p", words, class_=f"badge {look}"),
-        paragraph(" ".join(told)),
+        paragraph(" ".join(said)),
         tiles(_key_facts(explanation)),
         note(prose.CAUTION),
     )
@@ -52,23 +41,23 @@ def summary(
 
 def _key_facts(explanation: "Explanation") -> dict[str, Any]:
     move = move_of(explanation)
-    told: dict[str, Any] = {}
+    said: dict[str, Any] = {}
     if explanation.prediction is not None:
-        told["The model says now"] = element("span", text.show(explanation.prediction), class_="now")
-    told["Wished for"] = explanation.target.strip("'")
+        said["The model says now"] = element("span", text.show(explanation.prediction), class_="now")
+    said["Target"] = explanation.target.strip("'")
     if move is None:
-        return told
+        return said
     reaches = bool(explanation.counterfactuals)
     look = "then" if reaches else "moved"
     after = "With the change" if reaches else "With the bounded move"
-    told[after] = element("span", text.show(move.prediction), class_=look)
+    said[after] = element("span", text.show(move.prediction), class_=look)
     if explanation.score is not None and move.score is not None:
-        told["Score of the target"] = f"{prose.short(explanation.score)} → {prose.short(move.score)}"
-    told[f"Distance ({explanation.metric})"] = f"{move.distance:.4g}"
-    return told
+        said["Score of the target"] = f"{prose.short(explanation.score)} → {prose.short(move.score)}"
+    said[f"Distance ({explanation.metric})"] = f"{move.distance:.4g}"
+    return said
 
 
-def changes(explanation: "Explanation", around: Surroundings) -> Markup | None:
+def changes(explanation: "Explanation", around: DataContext) -> Markup | None:
     """Show what changes, now and proposed, against the data."""
     move = move_of(explanation)
     if move is None or not move.changes:
@@ -120,7 +109,7 @@ def column_name(name: str, label: str) -> Markup:
     return joined([label, " ", element("code", name, class_="soft")])
 
 
-def _all_answers(explanation: "Explanation", around: Surroundings) -> Markup:
+def _all_answers(explanation: "Explanation", around: DataContext) -> Markup:
     answers = explanation.counterfactuals
     changed = [name for name in explanation.query if any(name in one.changes for one in answers)]
     rows = [_answers_row(explanation, around, name) for name in changed]
@@ -140,7 +129,7 @@ def _all_answers(explanation: "Explanation", around: Surroundings) -> Markup:
     )
 
 
-def _answers_row(explanation: "Explanation", around: Surroundings, name: str) -> list[Any]:
+def _answers_row(explanation: "Explanation", around: DataContext, name: str) -> list[Any]:
     unit = explanation.units.get(name)
     cells = [_answer_cell(one, name, unit) for one in explanation.counterfactuals]
     now = Cell(text.cell(explanation.query[name], unit), "value")
@@ -168,7 +157,7 @@ _ROWS_ASKED = (
 )
 
 
-def unchanged(explanation: "Explanation", around: Surroundings) -> Markup | None:
+def unchanged(explanation: "Explanation", around: DataContext) -> Markup | None:
     """Show the rest of the row: what stays, and what a constraint holds."""
     stays = [track for track in tracks_of(explanation, around) if not track.is_changed]
     if not stays:
@@ -193,7 +182,7 @@ def _stays_row(track: Track) -> list[Any]:
 
 def constraints(explanation: "Explanation") -> Markup | None:
     """List what was asked for, as text."""
-    if not (explanation.constraints or explanation.wishes):
+    if not (explanation.constraints or explanation.options.limits):
         return None
     parts: list[Any] = []
     if explanation.constraints:
@@ -206,8 +195,8 @@ def constraints(explanation: "Explanation") -> Markup | None:
         parts.append(codes(explanation.constraints))
     if explanation.clash:
         parts += [element("h3", "These contradict each other"), codes(explanation.clash)]
-    if explanation.wishes:
-        parts += [element("h3", "Further wishes"), codes(explanation.wishes)]
+    if explanation.options.limits:
+        parts += [element("h3", "Further limits"), codes(explanation.options.limits)]
     return section("Constraints", *parts)
 
 
@@ -216,7 +205,7 @@ def provenance(explanations: Iterable["Explanation"]) -> Markup:
     items = list(explanations)
     first = items[0]
     versions = sorted({f"{name} {version}" for one in items for name, version in one.versions.items()})
-    told = {
+    said = {
         "Model rows asked": f"{sum(one.rows_used for one in items):,}",
         "Seconds": f"{sum(one.seconds for one in items):.2f}",
         "Seed": text.join(sorted({str(one.seed) for one in items})),
@@ -225,4 +214,4 @@ def provenance(explanations: Iterable["Explanation"]) -> Markup:
         "Model fingerprint": element("code", first.model_fingerprint) if first.model_fingerprint else "none",
         "Versions": ", ".join(versions) or "unknown",
     }
-    return section("How it was found", facts(told))
+    return section("How it was found", facts(said))

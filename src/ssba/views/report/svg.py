@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ssba.html import Markup, element, joined
 from ssba.views.charts.style import cut
 from ssba.views.charts.tracks import Track
-from ssba.views.report.html import Markup, element, joined
 
 _WIDTH = 300.0
 _LEFT, _RIGHT = 14.0, _WIDTH - 14.0
@@ -28,7 +28,7 @@ def svg(name: str, width: float, height: float, *content: Markup) -> Markup:
 
 def track_picture(track: Track, reaches: bool = True) -> Markup:
     """Return one column from its value now to the proposed one, against the data and what is allowed."""
-    name = f"{track.label}: {track.told}"
+    name = f"{track.label}: {track.caption}"
     return svg(
         name,
         _WIDTH,

@@ -1,50 +1,13 @@
-"""The pieces that report pages are made of. What comes from outside is escaped here, and only here."""
+"""The pieces that report pages are made of."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import Any
 
+from ssba import html
+from ssba.html import Markup, element, joined
 from ssba.version import __version__
-
-# Elements that HTML never closes.
-_VOID = ("img", "link", "meta")
-
-
-class Markup(str):
-    """Text that is HTML already; any other text is escaped before it enters a page."""
-
-    __slots__ = ()
-
-
-def safe(content: Any) -> Markup:
-    """Return HTML as it is, and anything else escaped.
-
-    >>> safe("a < b"), safe(Markup("<b>"))
-    ('a &lt; b', '<b>')
-    """
-    return content if isinstance(content, Markup) else Markup(escape(str(content)))
-
-
-def element(tag: str, *content: Any, **attributes: Any) -> Markup:
-    """Return an element; a trailing underscore in an attribute's name is left out, others become hyphens.
-
-    >>> element("td", "1 < 2", class_="number"), element("div", aria_label="a 'b'")
-    ('<td class="number">1 &lt; 2</td>', '<div aria-label="a &#x27;b&#x27;"></div>')
-    """
-    told = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
-        for name, value in attributes.items()
-        if value is not None
-    )
-    return Markup(f"<{tag}{told}>" if tag in _VOID else f"<{tag}{told}>{joined(content)}</{tag}>")
-
-
-def joined(parts: Iterable[Any]) -> Markup:
-    """Return pieces one after the other; None is left out."""
-    return Markup("".join(safe(part) for part in parts if part is not None))
 
 
 def section(title: str, *content: Any) -> Markup:
@@ -58,31 +21,10 @@ def paragraph(content: Any, **attributes: Any) -> Markup:
     return element("p", content, **attributes)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table, with the class that styles it."""
-
-    content: Any
-    look: str | None = None
-
-
 def table(caption: str, heads: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Markup:
-    """Return a table with a caption; the first cell of each row is its heading.
-
-    On a narrow screen it scrolls in its own box, which the keyboard reaches, too.
-    """
-    top = element("tr", *(_cell("th", head, scope="col") for head in heads))
-    body = [
-        element("tr", _cell("th", row[0], scope="row"), *(_cell("td", cell) for cell in row[1:]))
-        for row in rows
-    ]
-    whole = element("table", element("caption", caption), element("thead", top), element("tbody", *body))
+    """Return a table that scrolls in a box of its own on a narrow screen, which the keyboard reaches, too."""
+    whole = html.table(caption, heads, rows)
     return element("div", whole, class_="scroll", tabindex="0", role="group", aria_label=caption)
-
-
-def _cell(tag: str, cell: Any, **attributes: Any) -> Markup:
-    content, look = (cell.content, cell.look) if isinstance(cell, Cell) else (cell, None)
-    return element(tag, content, **attributes, class_=look)
 
 
 def tiles(facts: Mapping[str, Any]) -> Markup:

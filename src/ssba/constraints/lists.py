@@ -5,18 +5,21 @@ from typing import Any
 
 from ssba.arguments import listed
 from ssba.columns.features import Feature
-from ssba.constraints.constraint import Constraint, check, constraint
+from ssba.constraints.constraint import Constraint, FixedColumns, check, constraint
 from ssba.errors import ArgumentError
 
-Constraints = Iterable[Constraint | str] | Constraint | str
+Rule = Constraint | FixedColumns | str
+Constraints = Iterable[Rule] | Rule
 
 
 def constraint_list(given: Any, features: Mapping[str, Feature]) -> tuple[Constraint, ...]:
     """Read one list of constraints, and check that each fits the columns."""
-    parsed = tuple(constraint(one) for one in _members(given))
+    parsed: list[Constraint] = []
+    for one in _members(given):
+        parsed += one.constraints(features) if isinstance(one, FixedColumns) else [constraint(one)]
     for one in parsed:
         check(one, features)
-    return parsed
+    return tuple(parsed)
 
 
 def constraints_by_row(
@@ -35,7 +38,7 @@ def constraints_by_row(
 
 
 def _members(given: Any) -> list[Any]:
-    if isinstance(given, Constraint | str):
+    if isinstance(given, Constraint | FixedColumns | str):
         return [given]
     return listed(
         "constraints",

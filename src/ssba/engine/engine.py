@@ -1,0 +1,138 @@
+"""Columns, model, metric, target and background rows, put together once per explainer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ssba.boundary.pairs import shuffle
+from ssba.columns.distance import Metric, Norm, ScaleName, metric
+from ssba.columns.features import Declaration
+from ssba.columns.space import Matrix, Space, build_space
+from ssba.engine.background import Background
+from ssba.engine.judging import Judging
+from ssba.models.model import adapt
+from ssba.models.targets import (
+    Goal,
+    Probability,
+    ValueBetween,
+    ValueChange,
+    check_target,
+    describe_target,
+    resolve,
+)
+from ssba.results.column import Column, columns_of
+from ssba.search.robust import Surface
+
+# A model shows its classes and whether its scores can be trusted on this many background rows.
+_SAMPLE_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The explainer's settings, as the user gave them."""
+
+    target: Any = None
+    features: Mapping[str, Declaration] | None = None
+    columns: Sequence[str] | None = None
+    distance: Norm = "l2"
+    scale: ScaleName | Mapping[str, float] = "std"
+    weights: Mapping[str, float] | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What no query changes: columns, metric and target, the model, and the background rows."""
+
+    space: Space
+    metric: Metric
+    target: Any
+    judging: Judging
+    background: Background
+    seed: int
+
+    @cached_property
+    def surface(self) -> Surface:
+        """The surface of balls around rows, inside what the columns can hold."""
+        features, grid = self.space.features, self.space.grid
+        low, high = self.space.declared_range
+        return Surface(
+            metric=self.metric,
+            grid=grid,
+            movable=~self.space.discrete & ~self.space.constant,
+            low=grid.ceil(low),
+            high=grid.floor(high),
+            levels=tuple(len(one.levels) if one.is_discrete else 0 for one in features),
+        )
+
+    def toward(self, target: Any) -> "Engine":
+        """Return the engine with another target; columns, metric and background rows stay."""
+        judging = self.judging
+        if _needs(target) == _needs(self.target):
+            check_target(target, judging.model)
+        else:
+            judging = _adapted(self.space, judging.source, self.background.rows, target)
+        background = replace(self.background, judging=judging, target=target)
+        return replace(self, target=target, judging=judging, background=background)
+
+    @property
+    def goal(self) -> Goal | None:
+        """The goal of every query; None where it depends on the query."""
+        depends = self.target is None or isinstance(self.target, ValueChange)
+        return None if depends else resolve(self.target, None)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns as plain data, for results."""
+        return columns_of(self.space.features, self.metric)
+
+    @property
+    def target_text(self) -> str:
+        """The target in words."""
+        return describe_target(self.target)
+
+
+def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
+    """Check model, data and settings once, and put them together."""
+    space, Z = build_space(data, settings.features, settings.columns)
+    complete = np.asarray(~np.isnan(Z).any(axis=1))
+    if complete.mean() < 0.5:
+        # Where most rows have a missing cell the model must be able to take them as they are.
+        complete = np.ones(len(Z), dtype=bool)
+    rows, incomplete = _on_grid(space, Z[complete]), _on_grid(space, Z[~complete])
+    judging = _adapted(space, model, rows, settings.target)
+    measured = metric(space.features, Z, settings.distance, settings.scale, settings.weights)
+    background = Background(rows, incomplete, complete, judging, measured, settings.target, settings.seed)
+    return Engine(space, measured, settings.target, judging, background, settings.seed)
+
+
+def _adapted(space: Space, model: Any, background: Matrix, target: Any) -> Judging:
+    """Find out how to ask a model for what a target needs; refuse a target that it cannot be judged by."""
+    adapted = adapt(model, space.decode(_sample_of(background)), **_needs(target))
+    check_target(target, adapted)
+    return Judging(space, adapted, model, background)
+
+
+def _needs(target: Any) -> dict[str, bool]:
+    """What a model is asked for: numbers, probabilities, or just classes."""
+    return {
+        "wants_numbers": isinstance(target, ValueBetween | ValueChange),
+        "wants_probabilities": isinstance(target, Probability),
+    }
+
+
+def _sample_of(background: Matrix) -> Matrix:
+    """Return the background rows that a model is tried out on; the same for every seed."""
+    return background[shuffle(len(background), seed=0, salt=5)[:_SAMPLE_ROWS]]
+
+
+def _on_grid(space: Space, Z: Matrix) -> Matrix:
+    """Round background rows to legal values inside the data's range; they are only ever asked about so."""
+    low, high = space.data_range
+    low_legal, high_legal = space.grid.ceil(low), space.grid.floor(high)
+    fits = low_legal <= high_legal
+    low, high = np.where(fits, low_legal, low), np.where(fits, high_legal, high)
+    return np.asarray(np.clip(space.grid.snap(Z), low, high))

@@ -1,0 +1,230 @@
+"""One query on its way: what is asked, which never changes; what was spent; and what was found so far."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.columns.space import Matrix
+from ssba.constraints.constraint import Constraint
+from ssba.constraints.regions.region import Region
+from ssba.engine import Engine
+from ssba.models.targets import Goal
+from ssba.options import Budget, Options
+from ssba.results.explanation import Counterfactual, Status
+from ssba.search.archive import Archive
+from ssba.search.starts import Pool
+from ssba.search.stored import Stored
+
+Vector = NDArray[np.float64]
+BudgetPart = Literal["rows", "seconds"]
+
+# A search that has asked so many rows and goes on draws some for evidence.
+FIRST_DRAW = 1500
+
+
+@dataclass
+class Clock:
+    """How long the last model call took, in seconds."""
+
+    last_call: float = 0.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a call may spend: model rows for each query, and a moment to stop at."""
+
+    rows: float = math.inf
+    deadline: float = math.inf
+    clock: Clock = field(default_factory=Clock)
+
+    @classmethod
+    def from_now(cls, budget: Budget) -> "Limits":
+        """Turn a budget into limits that start now."""
+        seconds = budget.seconds
+        return cls(budget.rows, math.inf if seconds is None else time.monotonic() + seconds)
+
+    def is_over(self) -> bool:
+        """Tell whether there is no time for another model call and the last check, which is one, too."""
+        return time.monotonic() + 2 * self.clock.last_call > self.deadline
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked: a row, the regions that its constraints leave, a goal, and options.
+
+    `has_all_regions` tells that no way to meet the constraints was left out. The goal, and what the model
+    says about the row itself, are unknown until it was asked.
+    """
+
+    x: Vector
+    constraints: tuple[Constraint, ...] = ()
+    options: Options = field(default_factory=Options)
+    regions: tuple[Region, ...] = ()
+    has_all_regions: bool = True
+    known_goal: Goal | None = None
+    prediction: Any = None
+    score: float | None = None
+
+    @property
+    def goal(self) -> Goal:
+        """What to reach."""
+        assert self.known_goal is not None, "the model was not asked about this query"
+        return self.known_goal
+
+    def region_of(self, row: Vector) -> Region:
+        """Return the region that a feasible row lies in."""
+        return next(region for region in self.regions if region.contains(row[None, :])[0])
+
+
+@dataclass
+class Spent:
+    """What a query may spend, and what was spent beside the searches, whose archives count for themselves.
+
+    `stopped_by` is the part of the budget that ended a search before it was done; `ran_out` tells that
+    more of it might have found an answer.
+    """
+
+    limits: Limits
+    verified_rows: int = 0
+    next_draw: int = FIRST_DRAW
+    stopped_by: BudgetPart | None = None
+    ran_out: bool = False
+
+
+@dataclass
+class Found:
+    """What is known about a query so far.
+
+    `archives` hold what the searches asked: first one for each region, then those of later searches. `known`
+    holds, by region, background rows that were found to reach the target before there was a query. What
+    `scouts` found are no answers: they ignore the limits that the options set.
+    `levers` are answers with no superfluous columns, `robust_rows` ones with a ball around them that reaches.
+    `missed` holds the distances of all feasible rows that were asked and did not reach the target, `drawn`
+    those of the random ones among them. `exhausted` tells that every nearer legal row was asked;
+    `lower_bound` comes from those who can look inside the model; infinite where nothing can reach.
+    """
+
+    status: Status | None = None
+    clash: tuple[str, ...] = ()
+    archives: list[Archive] = field(default_factory=list)
+    known: list[Archive] = field(default_factory=list)
+    scouts: list[Archive] = field(default_factory=list)
+    levers: list[Vector] = field(default_factory=list)
+    robust_rows: list[Vector] = field(default_factory=list)
+    missed: list[Vector] = field(default_factory=list)
+    drawn: Vector = field(default_factory=lambda: np.empty(0))
+    exhausted: bool = False
+    lower_bound: float | None = None
+    answers: list[Counterfactual] = field(default_factory=list)
+    bounded: Counterfactual | None = None
+
+    @property
+    def finders(self) -> list[Archive]:
+        """The archives of what was found, by searches and before."""
+        return [*self.archives, *self.known]
+
+    @property
+    def best_distance(self) -> float:
+        """Distance of the nearest row that reached the target; infinite while there is none."""
+        return min((archive.best_distance for archive in self.finders), default=math.inf)
+
+    @property
+    def nearest_row(self) -> Vector:
+        """The nearest row that reached the target."""
+        best = min(self.finders, key=lambda archive: archive.best_distance)
+        return np.asarray(best.nearest(1)[0])
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the nearest row found is the nearest there is, or it is known that there is none."""
+        return self.lower_bound is not None and self.best_distance <= self.lower_bound * (1 + 1e-4)
+
+    def begins_nearer(self, region: Region) -> bool:
+        """Tell whether a region begins nearer than the best answer so far."""
+        return region.begins < self.best_distance
+
+    @property
+    def hits(self) -> Matrix:
+        """All rows that reached the target, some of them more than once."""
+        return np.concatenate([hits for archive in self.finders for hits in archive.hits])
+
+    @property
+    def has_hits(self) -> bool:
+        """Whether any row is known to reach the target."""
+        return any(archive.found is not None for archive in self.finders)
+
+
+@dataclass
+class QueryState:
+    """One query of one engine on its way; `pool` and `stored` are what its searches start from."""
+
+    engine: Engine
+    query: Query
+    spent: Spent
+    found: Found = field(default_factory=Found)
+    pool: Pool = field(default_factory=lambda: Pool(np.empty((0, 0))))
+    stored: Stored | None = None
+
+    @property
+    def x(self) -> Vector:
+        """The query's row."""
+        return self.query.x
+
+    @property
+    def options(self) -> Options:
+        """What is asked of the answers."""
+        return self.query.options
+
+    @property
+    def limits(self) -> Limits:
+        """What may be spent."""
+        return self.spent.limits
+
+    def new_archive(self, region: Region) -> Archive:
+        """Return the archive of one more search."""
+        archive = Archive(region, self.engine.metric)
+        self.found.archives.append(archive)
+        return archive
+
+    def distance(self, rows: Matrix) -> Vector:
+        """Return how far rows are from the query."""
+        return np.asarray(self.engine.metric.distance(rows, self.x))
+
+    @property
+    def region_archives(self) -> list[Archive]:
+        """The archives of the regions' own searches; those behind them belong to later searches."""
+        return self.found.archives[: len(self.query.regions)]
+
+    @property
+    def bounded_archives(self) -> list[Archive]:
+        """The archives of regions that a bounded move may lie in; parts of them if few columns may change."""
+        parts = self.found.archives[len(self.query.regions) :]
+        return self.region_archives if self.options.max_changes is None or not parts else parts
+
+    @property
+    def rows_asked(self) -> int:
+        """Model rows that the searches spent."""
+        return sum(archive.rows_asked for archive in (*self.found.archives, *self.found.scouts))
+
+    @property
+    def rows_used(self) -> int:
+        """Model rows spent on this query."""
+        return self.rows_asked + self.spent.verified_rows
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether the budget allows for another search."""
+        return self.limits.rows > self.rows_asked and not self.limits.is_over()
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the budget or the time ended a search before it was done."""
+        return any(archive.stopped for archive in self.found.archives)
+
+
+States = Sequence[QueryState]

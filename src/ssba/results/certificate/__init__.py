@@ -1,1 +1,0 @@
-"""Explanations as documents that anybody can check."""
