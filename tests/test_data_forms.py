@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.problems import half_space
 
 import ssba
 
@@ -14,8 +15,7 @@ NAMES = ["age", "max HR", "chol"]
 QUERY = {"age": 0.1, "max HR": -0.2, "chol": 0.3}
 
 
-def plane(rows: Any) -> Any:
-    return np.asarray(rows) @ [1.0, 2.0, -0.5] > 1
+plane = half_space(1.0, 2.0, -0.5, at=1)
 
 
 class TestNamesOfAnArray:

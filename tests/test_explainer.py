@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
+from tests.problems import half_space
 
 import ssba
 from ssba.results.text import cell
@@ -20,9 +21,7 @@ WEIGHTS = np.array([1.0, 2.0, -0.5])
 SMALL = ssba.Budget(rows=1500)
 
 
-def plane(rows: Any) -> Any:
-    return rows @ WEIGHTS > 1.0
-
+plane = half_space(*WEIGHTS, at=1.0)
 
 PEOPLE = pd.DataFrame(
     {

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from tests.problems import half_space
 
 import ssba
 from ssba.advice.binding import best_beyond
@@ -17,9 +17,7 @@ MOVE = {"x0": 1.0, "x1": 0.5, "x2": 0.0}
 
 
 def plane() -> Any:
-    model = LogisticRegression().fit(DATA, DATA[:, 0] > 0)
-    model.coef_, model.intercept_ = np.array([[1.0, 0.5, 0.0]]), np.array([-5.0])
-    return model
+    return half_space(1.0, 0.5, 0.0, at=5.0).logistic(DATA)
 
 
 def beyond(model: Any, most_rows: int = 1000, move: dict[str, float] = MOVE) -> Any:

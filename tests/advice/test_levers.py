@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from tests.problems import half_space
 
 import ssba
 from ssba.advice.context import Context
@@ -15,13 +15,6 @@ from ssba.options import Options
 
 DATA = np.random.default_rng(0).uniform(-4, 4, size=(400, 4))
 ORIGIN = [0.0, 0.0, 0.0, 0.0]
-
-
-def half_space(*weights: float, at: float) -> Any:
-    """A logistic regression that says True where the weighted sum is above a number."""
-    model = LogisticRegression().fit(DATA, DATA[:, 0] > 0)
-    model.coef_, model.intercept_ = np.array([weights]), np.array([-at])
-    return model
 
 
 def context_of(model: Any, row: Any, *texts: str, **wishes: Any) -> Context:
@@ -35,7 +28,7 @@ WEIGHTS = np.array([3.0, 2.0, 1.0, 0.0])
 
 def test_levers_of_a_plane_are_those_whose_columns_reach_it_and_at_the_right_distance() -> None:
     # Columns end just below 4, so that a set reaches 10 only if its weights add up to more than 2.5.
-    menu = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN))
+    menu = lever_table(context_of(half_space(*WEIGHTS, at=10).logistic(DATA), ORIGIN))
     ends = DATA.max(axis=0)
     for size in (1, 2, 3):
         for columns in itertools.combinations(range(4), size):
@@ -53,7 +46,7 @@ def test_levers_of_a_plane_are_those_whose_columns_reach_it_and_at_the_right_dis
 
 
 def test_what_a_linear_model_cannot_do_is_proved() -> None:
-    menu = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN))
+    menu = lever_table(context_of(half_space(*WEIGHTS, at=10).logistic(DATA), ORIGIN))
     assert menu.unable
     assert {(one.status, one.proof) for one in menu.unable} == {("unreachable", "unreachable")}
     assert {one.proof for one in menu.levers} == {"optimal"}
@@ -61,7 +54,9 @@ def test_what_a_linear_model_cannot_do_is_proved() -> None:
 
 
 def test_levers_obey_the_constraints_and_hold_all_other_columns() -> None:
-    context = context_of(half_space(*WEIGHTS, at=6), ORIGIN, "x0 <= 1", "x1 within 1.5", "x3 == x.x3")
+    context = context_of(
+        half_space(*WEIGHTS, at=6).logistic(DATA), ORIGIN, "x0 <= 1", "x1 within 1.5", "x3 == x.x3"
+    )
     menu = lever_table(context)
     assert {one.columns for one in menu.levers} == {("x0", "x1", "x2"), ("x0", "x2"), ("x1", "x2")}
     for one in menu.levers:
@@ -111,7 +106,7 @@ def test_trees_are_proved_unable_where_a_proof_is_wanted() -> None:
 
 
 def test_a_column_that_must_change_belongs_to_every_lever() -> None:
-    context = context_of(half_space(*WEIGHTS, at=10), ORIGIN, "x3 >= 1")
+    context = context_of(half_space(*WEIGHTS, at=10).logistic(DATA), ORIGIN, "x3 >= 1")
     menu = lever_table(context)
     assert all("x3" in one.columns for one in menu.levers)
     alone = {one.columns: one.proof for one in menu.unable}
@@ -120,7 +115,7 @@ def test_a_column_that_must_change_belongs_to_every_lever() -> None:
 
 
 def test_where_no_column_helps_one_proof_is_enough() -> None:
-    context = context_of(half_space(*WEIGHTS, at=10), ORIGIN, "x0 <= 1", "x1 <= 1", "x2 <= 1")
+    context = context_of(half_space(*WEIGHTS, at=10).logistic(DATA), ORIGIN, "x0 <= 1", "x1 <= 1", "x2 <= 1")
     menu = lever_table(context)
     (one,) = menu.unable
     assert one.columns == ("x0", "x1", "x2", "x3")
@@ -130,16 +125,16 @@ def test_where_no_column_helps_one_proof_is_enough() -> None:
 
 
 def test_a_limit_on_changes_limits_the_sets() -> None:
-    menu = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN, max_changes=1))
+    menu = lever_table(context_of(half_space(*WEIGHTS, at=10).logistic(DATA), ORIGIN, max_changes=1))
     assert menu.max_columns == 1
     assert [one.columns for one in menu.levers] == [("x0",)]
 
 
 def test_nothing_to_do_and_nothing_possible_are_said() -> None:
-    there = lever_table(context_of(half_space(*WEIGHTS, at=10), [4.0, 0.0, 0.0, 0.0]))
+    there = lever_table(context_of(half_space(*WEIGHTS, at=10).logistic(DATA), [4.0, 0.0, 0.0, 0.0]))
     assert there.status == "already_there"
     assert "no lever is needed" in there.sentence
-    clash = lever_table(context_of(half_space(*WEIGHTS, at=10), ORIGIN, "x0 >= 2", "x0 <= 1"))
+    clash = lever_table(context_of(half_space(*WEIGHTS, at=10).logistic(DATA), ORIGIN, "x0 >= 2", "x0 <= 1"))
     assert clash.status == "infeasible"
     assert (clash.levers, clash.unable) == ((), ())
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tests.problems import half_space
 
 import ssba
 from ssba.advice.scan_line import scan_line
@@ -18,8 +19,7 @@ X = np.random.default_rng(0).uniform(0, 10, size=(300, 2))
 NUMBERS = st.floats(0, 10, allow_subnormal=False)
 
 
-def plane(rows: Any) -> Any:
-    return np.asarray(rows) @ [1.0, 2.0] > 12
+plane = half_space(1.0, 2.0, at=12)
 
 
 def scan_of(explainer: ssba.Explainer, x: Any, y: Any, n_points: int = 101) -> LineScan:

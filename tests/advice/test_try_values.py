@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from tests.advice.cases import context_of
+from tests.problems import half_space
 
 import ssba
 from ssba.advice.try_values import try_values
@@ -18,10 +19,7 @@ X = _rng.uniform(0, 10, size=(400, 3))
 QUERY = [2.0, 2.0, 6.0]
 
 
-def plane(rows: Any) -> Any:
-    return np.asarray(rows) @ [1.0, 2.0, -1.0] > 9
-
-
+plane = half_space(1.0, 2.0, -1.0, at=9)
 EXPLAINER = ssba.Explainer(plane, X, target=True, scale="none")
 
 

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.problems import half_space
 from tests.test_heart_case import DISEASE, X, rules
 
 import ssba
@@ -20,13 +21,6 @@ from ssba.options import Options
 from ssba.results.why_not import Relaxation, WhyNot
 
 DATA = np.random.default_rng(0).uniform(-4, 4, size=(400, 3))
-
-
-def half_space(*weights: float, at: float) -> Any:
-    """A logistic regression that says True where the weighted sum is above a number."""
-    model = LogisticRegression().fit(DATA, DATA[:, 0] > 0)
-    model.coef_, model.intercept_ = np.array([weights]), np.array([-at])
-    return model
 
 
 def explainer_of(model: Any, **wishes: Any) -> ssba.Explainer:
@@ -51,7 +45,7 @@ def by_text(why: WhyNot) -> dict[tuple[str, ...], Relaxation]:
 
 
 # The sum of x0 and x1 has to be above 4, and x1 stays below 1: one of them has to go further.
-PLANE = explainer_of(half_space(1, 1, 0, at=4))
+PLANE = explainer_of(half_space(1, 1, 0, at=4).logistic(DATA))
 BOXED = ("x0 <= 2", "x1 <= 1", "x2 == x.x2")
 
 
@@ -88,7 +82,7 @@ def test_what_binds_is_named_and_what_does_not_is_not() -> None:
 
 def test_what_helps_without_being_enough_binds_too() -> None:
     # 4 of x0 and 1 of x1 are needed at least, and x1 is worth a tenth: it helps, but x0 is what is missing.
-    explainer = explainer_of(half_space(1, 0.1, 0, at=3.5))
+    explainer = explainer_of(half_space(1, 0.1, 0, at=3.5).logistic(DATA))
     why = why_not(context_of(explainer, [0.0, 0.0, 0.0], "x0 <= 1", "x1 <= 1", "x2 == x.x2"))
     assert [(one.constraint, one.flips) for one in why.bindings] == [("x0 <= 1", True), ("x1 <= 1", False)]
     before = explainer.explain([0.0, 0.0, 0.0], ["x0 <= 1", "x1 <= 1", "x2 == x.x2"]).bounded
@@ -109,7 +103,7 @@ def test_each_relaxation_flips_and_five_percent_less_does_not(
 ) -> None:
     bounds = [round(bound, 3) for bound in bounds]
     reached = weights[0] * bounds[0] + weights[1] * bounds[1]
-    explainer = explainer_of(half_space(*weights, 0, at=1.2 * reached))
+    explainer = explainer_of(half_space(*weights, 0, at=1.2 * reached).logistic(DATA))
     texts = [form.format(j=j, bound=bound) for j, bound in enumerate(bounds)] + ["x2 == x.x2"]
     context = context_of(explainer, [0.0, 0.0, 0.0], *texts)
     for one in why_not(context).relaxations:
@@ -131,7 +125,7 @@ def _shrunk(before: str, after: str) -> str:
 
 def test_two_constraints_are_relaxed_together_where_neither_alone_is_enough() -> None:
     # The data end below 4, so that x0 + x1 > 6 needs more than 2 of both.
-    explainer = explainer_of(half_space(1, 1, 0, at=6))
+    explainer = explainer_of(half_space(1, 1, 0, at=6).logistic(DATA))
     context = context_of(explainer, [0.0, 0.0, 0.0], "x0 <= 1", "x1 <= 1", "x2 == x.x2")
     why = why_not(context)
     (one,) = why.relaxations
@@ -144,11 +138,11 @@ def test_two_constraints_are_relaxed_together_where_neither_alone_is_enough() ->
 
 
 def test_without_constraints_the_range_of_the_data_is_what_binds() -> None:
-    explainer = explainer_of(half_space(1, 0, 0, at=5))
+    explainer = explainer_of(half_space(1, 0, 0, at=5).logistic(DATA))
     with pytest.raises(ssba.SsbaError, match="background"):
         why_not(context_of(explainer, [0.0, 0.0, 0.0], "x1 == x.x1"))
     mixed = np.concatenate([DATA, [[0.0, 3.9, 6.0]]])
-    model = half_space(1, 0, 1, at=5)
+    model = half_space(1, 0, 1, at=5).logistic(DATA)
     explainer = ssba.Explainer(model, mixed, target=True, scale="none")
     context = context_of(explainer, [0.0, 0.0, 0.0], "x2 == x.x2")
     found = [one for one in why_not(context).relaxations if "range of the data" in one.constraints[0]]
@@ -203,7 +197,7 @@ def test_two_contradictions_at_once_need_two_relaxations() -> None:
 
 def test_a_limit_on_changes_is_relaxed_by_the_fewest_columns() -> None:
     # No column alone gets beyond 4 of the 6 that are needed; two do, if only just.
-    explainer = explainer_of(half_space(1, 1, 1, at=6))
+    explainer = explainer_of(half_space(1, 1, 1, at=6).logistic(DATA))
     why = why_not(context_of(explainer, [0.0, 0.0, 0.0], max_changes=1))
     one = by_text(why)["max_changes=1",]
     assert one.relaxed == ("max_changes=2",)
@@ -309,7 +303,7 @@ def test_on_the_heart_data_every_relaxation_flips_when_it_is_applied(kind: str) 
 
 def test_what_was_said_not_to_change_is_relaxed_last() -> None:
     # Alone, x0 would have to go up by 0.375, which is little; x1 would have to go up to 3, which is much.
-    near = explainer_of(half_space(8, 1, 0, at=3))
+    near = explainer_of(half_space(8, 1, 0, at=3).logistic(DATA))
     found = why_not(context_of(near, [0.0, 0.0, 0.0], "x0 == x.x0", "x1 <= 0.1", "x2 == x.x2")).relaxations
     assert [one.constraints for one in found] == [("x1 <= 0.1",), ("x0 == x.x0",)]
     assert found[0].size is not None

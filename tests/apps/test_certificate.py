@@ -100,7 +100,7 @@ class TestRefused:
         self, folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (folder / "broken.json").write_bytes(content)
-        assert "no certificate" in refused(capsys, arguments(folder, "broken.json"))
+        assert "certificate" in refused(capsys, arguments(folder, "broken.json"))
 
     def test_a_file_that_is_not_there(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert "nowhere.json: there is no such file" in refused(capsys, arguments(folder, "nowhere.json"))

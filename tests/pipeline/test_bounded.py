@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
+from tests.problems import half_space
 
 import ssba
 
@@ -19,10 +20,7 @@ BOX = [ssba.within("x0", amount=0.4), ssba.between("x1", -0.6, 0.1), ssba.fixed(
 LOW, HIGH = np.array([-1.2, -0.6, 0.4]), np.array([-0.4, 0.1, 0.4])
 
 
-def plane(rows: Any) -> Any:
-    return rows @ WEIGHTS > OFFSET
-
-
+plane = half_space(*WEIGHTS, at=OFFSET)
 PAIRS = int(plane(X).sum() * (~plane(X)).sum())
 
 

@@ -11,6 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.problems import half_space
 
 import ssba
 
@@ -20,9 +21,7 @@ WEIGHTS = np.array([1.0, 2.0, -0.5])
 SMALL = ssba.Budget(rows=1500)
 
 
-def plane(rows: Any) -> Any:
-    return rows @ WEIGHTS > 1.0
-
+plane = half_space(*WEIGHTS, at=1.0)
 
 PEOPLE = pd.DataFrame(
     {

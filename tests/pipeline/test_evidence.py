@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.problems import half_space
 
 import ssba
 from ssba.pipeline import searching
@@ -19,8 +20,7 @@ X = RNG.uniform(-3, 3, size=(400, 3))
 WEIGHTS = np.array([2.0, 1.0, -1.0])
 
 
-def half_space(rows: Any) -> Any:
-    return np.asarray(rows) @ WEIGHTS > 3
+plane = half_space(*WEIGHTS, at=3)
 
 
 class Counting:
@@ -37,7 +37,7 @@ class Counting:
 
 class TestDraws:
     def test_default_is_59_rows_and_a_share_under_5_percent(self) -> None:
-        evidence = ssba.Explainer(half_space, X, scale="none").explain([0.0, 0, 0]).evidence
+        evidence = ssba.Explainer(plane, X, scale="none").explain([0.0, 0, 0]).evidence
         assert (evidence.drawn, evidence.proof, evidence.lower_bound) == (59, None, None)
         assert evidence.share == 1 - 0.05 ** (1 / 59)
         assert evidence.sentence == (
@@ -47,14 +47,14 @@ class TestDraws:
 
     def test_asked_nearer_is_what_the_model_saw(self) -> None:
         """Counted by hand: rows the model got that lie nearer than the nearest one that reached."""
-        model = Counting(half_space)
+        model = Counting(plane)
         explainer = ssba.Explainer(model, X, scale="none")
         explainer.explain([0.0, 0, 0])
         model.asked.clear()
         explanation = explainer.explain([0.0, 0, 0])
         # All but the query itself, asked before the search, and the answer's forms, after it.
         asked = np.concatenate(model.asked[1:])
-        distance, reached = np.linalg.norm(asked, axis=1), half_space(asked)
+        distance, reached = np.linalg.norm(asked, axis=1), plane(asked)
         evidence = explanation.evidence
         assert evidence.nearer_than == pytest.approx(distance[reached].min())
         assert evidence.asked_nearer == ((distance < evidence.nearer_than) & ~reached).sum()
@@ -64,7 +64,7 @@ class TestDraws:
         assert evidence.nearer_than <= explanation.best.distance <= 1.001 * evidence.nearer_than
 
     def test_rows_of_the_evidence_are_counted_and_come_out_of_the_budget(self) -> None:
-        model = Counting(half_space)
+        model = Counting(plane)
         explainer = ssba.Explainer(model, X, scale="none")
         explainer.explain([0.0, 0, 0])
         for wanted in (0, 200):
@@ -77,7 +77,7 @@ class TestDraws:
         assert 0 < tight.evidence.drawn < 3000
 
     def test_none_wanted_none_drawn(self) -> None:
-        evidence = ssba.Explainer(half_space, X).explain([0.0, 0, 0], evidence=0).evidence
+        evidence = ssba.Explainer(plane, X).explain([0.0, 0, 0], evidence=0).evidence
         assert (evidence.drawn, evidence.share) == (0, None)
         assert "drawn" not in evidence.sentence
 
@@ -111,7 +111,7 @@ class TestDraws:
             assert explanation.rows_used <= rows + 10
 
     def test_a_search_that_is_stopped_early_draws_nothing(self) -> None:
-        explanation = ssba.Explainer(half_space, X).explain([0.0, 0, 0], budget=ssba.Budget(rows=60))
+        explanation = ssba.Explainer(plane, X).explain([0.0, 0, 0], budget=ssba.Budget(rows=60))
         assert explanation.evidence.drawn == 0
         assert explanation.evidence.share is None
 
@@ -131,7 +131,7 @@ class TestDraws:
         assert seeing.evidence.nearer_than < 0.57
 
     def test_draws_stay_inside_the_constraints(self) -> None:
-        model = Counting(half_space)
+        model = Counting(plane)
         explainer = ssba.Explainer(model, X, scale="none")
         explainer.explain([0.0, 0, 0])
         model.asked.clear()
@@ -143,7 +143,7 @@ class TestDraws:
         assert (drawn[:, 2] - drawn[:, 0] <= 0.1).all()
 
     def test_it_is_the_same_alone_and_in_a_batch(self) -> None:
-        explainer = ssba.Explainer(half_space, X, target=True)
+        explainer = ssba.Explainer(plane, X, target=True)
         together = explainer.explain_many(X[:6], ["x2 <= x.x2"])
         for i in range(6):
             assert together[i].evidence == explainer.explain(X[i], ["x2 <= x.x2"]).evidence
@@ -151,7 +151,7 @@ class TestDraws:
     @pytest.mark.parametrize("wanted", [-1, 1.5, "many", True])
     def test_other_numbers_are_refused(self, wanted: Any) -> None:
         with pytest.raises(ssba.errors.ArgumentError, match=r"evidence is .*whole number, 0 or more"):
-            ssba.Explainer(half_space, X).explain([0.0, 0, 0], evidence=wanted)
+            ssba.Explainer(plane, X).explain([0.0, 0, 0], evidence=wanted)
 
 
 RULES = ("if a changes: b >= x.b", "a >= x.a - 2", "a + 2 * b <= 14", "b <= 2.5", "if b changes: a == x.a")
@@ -327,7 +327,7 @@ class TestExhausted:
         assert explanation.evidence.proof is None
 
     def test_real_numbers_are_never_exhausted(self) -> None:
-        assert ssba.Explainer(half_space, X).explain([0.0, 0, 0]).evidence.proof is None
+        assert ssba.Explainer(plane, X).explain([0.0, 0, 0]).evidence.proof is None
 
 
 class TestWords:
@@ -359,12 +359,12 @@ class TestWords:
         assert evidence_sentence(evidence) == sentence
 
     def test_report_and_html_hold_it(self) -> None:
-        explanation = ssba.Explainer(half_space, X).explain([0.0, 0, 0])
+        explanation = ssba.Explainer(plane, X).explain([0.0, 0, 0])
         assert explanation.evidence.sentence in repr(explanation)
         assert explanation.evidence.sentence in explanation._repr_html_()
 
     def test_a_document_without_evidence_is_refused(self) -> None:
-        explanation = ssba.Explainer(half_space, X).explain([0.0, 0, 0])
+        explanation = ssba.Explainer(plane, X).explain([0.0, 0, 0])
         bare = json.loads(explanation.to_json())
         del bare["evidence"]
         with pytest.raises(ssba.errors.ArgumentError, match="evidence"):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
+from tests.problems import half_space
 
 import ssba
 
@@ -19,8 +20,7 @@ ORDERED = np.sort(np.abs(WEIGHTS))[::-1]
 ORIGIN = [0.0] * 8
 
 
-def half_space(rows: Any) -> Any:
-    return np.asarray(rows) @ WEIGHTS > 4
+plane = half_space(*WEIGHTS, at=4)
 
 
 def limit(columns: int) -> float:
@@ -28,7 +28,7 @@ def limit(columns: int) -> float:
     return float(4 / np.linalg.norm(ORDERED[:columns]))
 
 
-PLANE = ssba.Explainer(half_space, WIDE, target=True, scale="none")
+PLANE = ssba.Explainer(plane, WIDE, target=True, scale="none")
 
 MIXED = pd.DataFrame(
     {
@@ -149,7 +149,7 @@ class TestMaxChanges:
         assert len(explanation.bounded.changes) == 1
 
     def test_a_forest(self) -> None:
-        forest = RandomForestClassifier(20, random_state=0).fit(WIDE, half_space(WIDE))
+        forest = RandomForestClassifier(20, random_state=0).fit(WIDE, plane(WIDE))
         explanation = ssba.Explainer(forest, WIDE, target=True).explain(ORIGIN, max_changes=2)
         assert explanation.best is not None
         assert len(explanation.best.changes) <= 2
@@ -180,7 +180,7 @@ class TestMaxChanges:
 
         def model(rows: Any) -> Any:
             asked.append(np.array(rows))
-            return half_space(rows)
+            return plane(rows)
 
         explainer = ssba.Explainer(model, WIDE, target=True, scale="none")
         explainer.explain(ORIGIN)
@@ -269,7 +269,7 @@ class TestLevers:
         assert self.incomparable(explanation)
         distances = [answer.distance for answer in explanation.counterfactuals]
         assert distances == sorted(distances)
-        assert all(half_space([list(one.values.values())])[0] for one in explanation.counterfactuals)
+        assert all(plane([list(one.values.values())])[0] for one in explanation.counterfactuals)
 
     @settings(deadline=None, max_examples=3)
     @given(first=st.integers(0, 290), k=st.integers(2, 4), rules=st.sets(st.sampled_from(RULES), max_size=2))
@@ -311,7 +311,7 @@ class TestLaws:
 
         def model(rows: Any) -> Any:
             asked.append(len(rows))
-            return half_space(rows)
+            return plane(rows)
 
         explainer = ssba.Explainer(model, WIDE, target=True, scale="none")
         explainer.explain(ORIGIN, **options)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from tests.problems import half_space
 
 import ssba
 
@@ -15,12 +16,9 @@ WEIGHTS = np.array([2.0, -1.0, 1.0, 0.5])
 NORM = float(np.linalg.norm(WEIGHTS))
 
 
-def half_space(rows: Any) -> Any:
-    return np.asarray(rows) @ WEIGHTS > 2
-
-
-PLANE = ssba.Explainer(half_space, X, target=True, scale="none")
-LOGISTIC = LogisticRegression().fit(X, half_space(X))
+plane = half_space(*WEIGHTS, at=2)
+PLANE = ssba.Explainer(plane, X, target=True, scale="none")
+LOGISTIC = LogisticRegression().fit(X, plane(X))
 
 
 def row_of(answer: ssba.results.Counterfactual) -> Any:

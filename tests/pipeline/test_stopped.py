@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from tests.problems import half_space
 
 import ssba
 
@@ -15,8 +16,7 @@ X = np.random.default_rng(3).normal(size=(300, 4))
 WEIGHTS = np.array([1.0, -1.0, 0.5, 2.0])
 
 
-def plane(rows: Any) -> Any:
-    return np.asarray(rows) @ WEIGHTS > 1
+plane = half_space(*WEIGHTS, at=1)
 
 
 def slow_plane(rows: Any) -> Any:

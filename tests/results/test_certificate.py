@@ -246,7 +246,7 @@ class TestRefused:
 
     def test_a_name_that_stands_twice(self) -> None:
         text = FOUND.to_json().replace('"schema": 1,', '"schema": 1, "schema": 1,', 1)
-        with pytest.raises(ssba.errors.ArgumentError, match="a name stands twice"):
+        with pytest.raises(ssba.errors.ArgumentError, match="it has a duplicate name"):
             Certificate.from_json(text)
 
     @pytest.mark.parametrize("part", ["columns", "goal", "options", "model", "budget", "constraints"])

@@ -68,7 +68,7 @@ class TestSentence:
         assert plan.sentence.startswith("One step leads to a value of at most 120:")
 
     def test_no_steps_are_explained(self) -> None:
-        assert "already answers disease" in replace(PLAN, steps=()).sentence
+        assert "already predicts disease" in replace(PLAN, steps=()).sentence
         assert "No step toward 'no disease'" in replace(PLAN, steps=(), reached=False).sentence
 
     def test_steps_beyond_the_limit_are_named(self) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.advice.cases import HEALTHY, MODELS, context_of, patients
+from tests.problems import half_space
 
 import ssba
 from ssba.advice.context import Context
@@ -26,10 +27,7 @@ def row(context: Context, cells: list[float]) -> Matrix:
     return context.encode(dict(zip(context.query, cells, strict=True)))
 
 
-def plane(rows: Any) -> Any:
-    return np.asarray(rows) @ WEIGHTS > 12
-
-
+plane = half_space(*WEIGHTS, at=12)
 LABELS = ssba.Explainer(plane, X, target=True, scale="none")
 SCORES = ssba.Explainer(LogisticRegression(C=1e3).fit(X, plane(X)), X, target=True, scale="none")
 
