@@ -1,7 +1,7 @@
 """What several test modules share: asking a search by hand, and the same objects on torch."""
 
 import dataclasses
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,13 @@ Matrix = NDArray[np.float64]
 Answer = TypeVar("Answer")
 
 TORCH = torch.zeros(1, dtype=torch.float64)
+
+
+def every(conditions: Iterable[Any]) -> bool:
+    """Tell whether all conditions hold, of which there must be some: nothing is shown by an empty list."""
+    found = [bool(one) for one in conditions]
+    assert found, "there is nothing to check"
+    return all(found)
 
 
 def answered(search: Generator[Any, Reply, Answer], judge: Callable[[Any], Reply]) -> Answer:

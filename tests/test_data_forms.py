@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from tests.problems import half_space
+from tests.support import every
 
 import ssba
 
@@ -47,7 +48,7 @@ class TestNamesOfAnArray:
 
         best = ssba.Explainer(model, X, target=True, columns=NAMES).explain(QUERY).best
         assert seen
-        assert all(type(rows) is np.ndarray for rows in seen)
+        assert every(type(rows) is np.ndarray for rows in seen)
         assert best is not None
         assert type(best.row) is np.ndarray
         assert plane(best.row).all()

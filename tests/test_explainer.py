@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from tests.problems import half_space
+from tests.support import every
 
 import ssba
 from ssba.results.text import cell
@@ -92,7 +93,7 @@ class TestForms:
             tuple(cells),
         ]
         answers = [explainer.explain(form, budget=SMALL).counterfactuals for form in forms]
-        assert all(answer == answers[0] for answer in answers)
+        assert every(answer == answers[0] for answer in answers)
 
     @pytest.mark.parametrize("form", [list, tuple, lambda cells: np.array(cells, dtype=object)])
     def test_a_plain_sequence_keeps_its_mixed_cells(
@@ -270,7 +271,7 @@ class TestBudget:
             assert best is not None
             distances.append(best.distance)
         # Writing an answer in few digits may cost a thousandth of its distance.
-        assert all(later <= 1.001 * earlier for earlier, later in itertools.pairwise(distances))
+        assert every(later <= 1.001 * earlier for earlier, later in itertools.pairwise(distances))
 
     def test_seconds_end_the_search_with_a_status(self, people: ssba.Explainer) -> None:
         explanation = people.explain(PATIENT, budget=ssba.Budget(seconds=1e-9))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from tests.problems import half_space
+from tests.support import every
 
 import ssba
 from ssba.advice.context import Context
@@ -102,13 +103,13 @@ def test_trees_are_proved_unable_where_a_proof_is_wanted() -> None:
     trees.fit(DATA, DATA @ WEIGHTS > 10)
     menu = lever_table(context_of(trees, ORIGIN, prove=True), max_columns=1)
     assert {one.columns[0] for one in menu.unable} >= {"x2", "x3"}
-    assert all(one.proof in ("unreachable", "exhausted") for one in menu.unable)
+    assert every(one.proof in ("unreachable", "exhausted") for one in menu.unable)
 
 
 def test_a_column_that_must_change_belongs_to_every_lever() -> None:
     context = context_of(half_space(*WEIGHTS, at=10).logistic(DATA), ORIGIN, "x3 >= 1")
     menu = lever_table(context)
-    assert all("x3" in one.columns for one in menu.levers)
+    assert every("x3" in one.columns for one in menu.levers)
     alone = {one.columns: one.proof for one in menu.unable}
     assert alone["x0",] == "infeasible"
     assert alone["x3",] == "unreachable"

@@ -12,6 +12,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.problems import half_space
+from tests.support import every
 from tests.test_heart_case import DISEASE, X, rules
 
 import ssba
@@ -76,7 +77,7 @@ def test_the_smaller_relaxation_comes_first() -> None:
 def test_what_binds_is_named_and_what_does_not_is_not() -> None:
     why = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *BOXED))
     assert [one.constraint for one in why.bindings] == ["x0 <= 2", "x1 <= 1"]
-    assert all(one.flips for one in why.bindings)
+    assert every(one.flips for one in why.bindings)
     assert "x2" not in why.sentence
 
 
@@ -168,7 +169,7 @@ def test_contradictions_are_named_and_resolved_by_the_least() -> None:
 def test_a_contradiction_whose_smallest_resolution_flips_says_so() -> None:
     context = context_of(PLANE, [0.0, 0.0, 0.0], "x0 >= 3", "x0 <= 1.5", "x2 == x.x2")
     why = why_not(context)
-    assert all(one.flips for one in why.relaxations)
+    assert every(one.flips for one in why.relaxations)
     up = by_text(why)["x0 <= 1.5",]
     assert up.relaxed == ("x0 <= 3",)
     assert PLANE.explain([0.0, 0.0, 0.0], asked(context, up)).status == "found"

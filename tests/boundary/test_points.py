@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import labels_only, on_torch
+from tests.support import every, labels_only, on_torch
 
 from ssba.boundary.bisection import Path
 from ssba.boundary.points import Sampling, Sides, Stream, shares
@@ -116,4 +116,4 @@ def test_points_are_divided_among_sides_by_their_pairs(sizes: list[tuple[int, in
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 200))
 def test_a_larger_number_takes_nothing_away_from_any_side(sizes: list[tuple[int, int]], n: int) -> None:
     sides = [side(*size) for size in sizes]
-    assert all(more >= less for more, less in zip(shares(sides, n + 1), shares(sides, n), strict=True))
+    assert every(more >= less for more, less in zip(shares(sides, n + 1), shares(sides, n), strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import pytest
+from tests.support import every
 
 import ssba.datasets
 from ssba.datasets import load_heart
@@ -71,7 +72,7 @@ def test_every_library_gives_the_same_cells(backend: Backend) -> None:
 def test_columns_describe_the_frame_one_to_one(backend: Backend) -> None:
     heart = load_heart(backend)
     assert list(heart.columns) == nw.from_native(heart.frame, eager_only=True).columns
-    assert all(name == column.name and column.meaning for name, column in heart.columns.items())
+    assert every(name == column.name and column.meaning for name, column in heart.columns.items())
 
 
 def test_described_values_are_exactly_those_that_occur() -> None:
@@ -125,7 +126,7 @@ def test_repr_fits_on_a_line_and_names_the_columns() -> None:
 def test_attribution_names_authors_source_and_licence() -> None:
     shipped = resources.files(ssba.datasets).joinpath("ATTRIBUTION.md").read_text(encoding="utf-8")
     for text in (load_heart().attribution, shipped):
-        assert all(part in text for part in ("Janosi", "Detrano", "10.24432/C52P4X", "CC BY 4.0"))
+        assert every(part in text for part in ("Janosi", "Detrano", "10.24432/C52P4X", "CC BY 4.0"))
 
 
 def test_unknown_backend_is_refused_with_the_choices() -> None:

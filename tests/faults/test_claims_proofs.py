@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tests.support import every
 
 import ssba
 from ssba.pipeline import solve_exactly as opening
@@ -187,4 +188,4 @@ def test_a_proof_ends_with_the_time_of_the_budget(model: Any, monkeypatch: pytes
     begun = time.monotonic()
     ssba.Explainer(model, data, target=1).explain(query, prove=True, budget=budget)
     assert deadlines
-    assert all(begun <= one <= begun + 120 for one in deadlines)
+    assert every(begun <= one <= begun + 120 for one in deadlines)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import SVC
+from tests.support import every
 
 from ssba.errors import TargetError
 from ssba.models.answers import Model, Output
@@ -331,7 +332,7 @@ class TestWords:
         predictions, scores = shown(Reach("b"), Output(labels=LABELS), ABC)
         assert predictions == ["a", "b", "a"]
         assert scores == [None, None, None]
-        assert all(type(label) is str for label in predictions)
+        assert every(type(label) is str for label in predictions)
 
     def test_a_number_is_its_own_score(self) -> None:
         assert shown(value_between(0, 1), Output(values=np.array([0.5, 2.0])), None) == (

@@ -20,6 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.support import every
 
 from ssba.errors import ModelError
 from ssba.models.model import adapt
@@ -105,8 +106,8 @@ class TestTorch:
         before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
         adapt(module, X).verdict(X)
         assert not module.training
-        assert all(torch.equal(before[name], tensor) for name, tensor in module.state_dict().items())
-        assert all(parameter.grad is None for parameter in module.parameters())
+        assert every(torch.equal(before[name], tensor) for name, tensor in module.state_dict().items())
+        assert every(parameter.grad is None for parameter in module.parameters())
 
     @pytest.mark.parametrize(
         "layer", [torch.nn.Dropout(0.1), torch.nn.BatchNorm1d(8), torch.nn.LSTM(8, 8, 2, dropout=0.1)]

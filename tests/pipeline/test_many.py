@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
+from tests.support import every
 
 import ssba
 
@@ -60,11 +61,11 @@ class TestBatch:
     def test_the_order_of_the_rows_does_not_matter(self, explainer: ssba.Explainer) -> None:
         forward = explainer.explain_many(FRAME[:10], budget=SMALL)
         backward = explainer.explain_many(FRAME[:10][::-1], budget=SMALL)
-        assert all(same(*pair) for pair in zip(forward, reversed(backward), strict=True))
+        assert every(same(*pair) for pair in zip(forward, reversed(backward), strict=True))
 
     def test_repeated_rows_get_the_same_answer(self, explainer: ssba.Explainer) -> None:
         twice = explainer.explain_many(pd.concat([FRAME[:4], FRAME[:4]]), budget=SMALL)
-        assert all(same(twice[i], twice[i + 4]) for i in range(4))
+        assert every(same(twice[i], twice[i + 4]) for i in range(4))
 
     def test_queries_share_model_calls(self) -> None:
         calls: list[int] = []
@@ -88,7 +89,7 @@ class TestBatch:
         many = pd.concat([FRAME] * 3)[:600]
         answers = explainer.explain_many(many, budget=tiny)
         assert len(answers) == 600
-        assert all(same(answers[i], answers[i + 250]) for i in range(0, 250, 50))
+        assert every(same(answers[i], answers[i + 250]) for i in range(0, 250, 50))
 
     def test_a_mix_of_statuses_leaves_each_query_its_own(self, explainer: ssba.Explainer) -> None:
         rows = FRAME[:4]

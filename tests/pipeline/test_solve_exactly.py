@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.support import every
 
 import ssba
 
@@ -54,7 +55,7 @@ def test_a_bound_holds_whatever_else_is_asked_for(options: dict[str, object]) ->
     answer = ssba.Explainer(LINEAR, X, target=1, scale="none").explain(BELOW[1], **options)  # type: ignore[arg-type]
     limit = plane_distance(BELOW[1])
     assert answer.evidence.lower_bound == pytest.approx(limit, rel=1e-6)
-    assert all(one.distance >= limit * (1 - 1e-9) for one in answer.counterfactuals)
+    assert every(one.distance >= limit * (1 - 1e-9) for one in answer.counterfactuals)
     assert (answer.evidence.proof == "optimal") == (answer.counterfactuals[0].distance <= limit * 1.001)
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
+from tests.support import every
 
 import ssba
 
@@ -124,7 +125,7 @@ class TestCounterfactual:
 
     def test_best_is_the_nearest_or_none(self) -> None:
         assert EXPLANATIONS["found"].best is EXPLANATIONS["found"].counterfactuals[0]
-        assert all(one.best is None for status, one in EXPLANATIONS.items() if status != "found")
+        assert every(one.best is None for status, one in EXPLANATIONS.items() if status != "found")
 
 
 class TestJson:

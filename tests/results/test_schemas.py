@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support import every
 
 import ssba
 from ssba.json_form import JsonForm, kind_of
@@ -126,4 +127,4 @@ def test_what_many_explanations_share_is_written_once() -> None:
     written = RESULTS["Explanations"].to_dict()
     assert {"columns", "layout", "model", "options"} <= set(written["shared"])
     assert len(written["items"]) == 20
-    assert all("columns" not in one and "query" in one for one in written["items"])
+    assert every("columns" not in one and "query" in one for one in written["items"])

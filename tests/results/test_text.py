@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import every
 
 import ssba
 from ssba.results.text import cell, columns, join, show
@@ -98,7 +99,7 @@ class TestSentence:
             replace(BOUNDED, constraints=()).sentence,
             replace(FOUND, status=ssba.results.Status.OUT_OF_BUDGET, counterfactuals=()).sentence,
         ]
-        assert all(one.endswith(".") and not one.endswith("..") for one in told)
+        assert every(one.endswith(".") and not one.endswith("..") for one in told)
 
 
 class TestRepr:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import Matrix, answered, labels_only, setting
+from tests.support import Matrix, answered, every, labels_only, setting
 
 from ssba.models.targets import Reply
 from ssba.search.archive import Archive, recorded
@@ -43,7 +43,7 @@ def test_it_gets_into_a_corner(width: int) -> None:
     before = float(np.linalg.norm(row))
     found = [Search(row, lambda Z: (Z >= 1).all(axis=1)).run(seed) for seed in range(5)]
     gap = before - math.sqrt(width)
-    assert all(math.sqrt(width) <= one < before for one in found)
+    assert every(math.sqrt(width) <= one < before for one in found)
     assert np.mean(found) - math.sqrt(width) < 0.5 * gap
 
 
@@ -51,7 +51,7 @@ def test_what_is_asked_is_feasible_and_nearer_than_the_best() -> None:
     one = Search([1.5, 1.0, 0.4], lambda Z: Z[:, 0] + Z[:, 1] >= 1.8, "x2 >= 0.3", "x0 <= 2")
     one.run()
     assert one.asked
-    assert all(one.archive.region.contains(rows).all() for rows, _ in one.asked)
+    assert every(one.archive.region.contains(rows).all() for rows, _ in one.asked)
     rows, best = one.asked[0]
     assert (np.linalg.norm(rows, axis=1) < best).all()
 

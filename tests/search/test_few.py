@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support import answered, labels_only, setting
+from tests.support import answered, every, labels_only, setting
 
 from ssba.columns.distance import changed_cells
 from ssba.search.few import (
@@ -75,7 +75,7 @@ class TestSets:
         found = sets_to_try(list(range(30)), [], size)
         assert max(map(len, found)) == size
         assert len(set(found)) == len(found) <= 300
-        assert all(len(one) <= len(other) for one, other in pairwise(found))
+        assert every(len(one) <= len(other) for one, other in pairwise(found))
 
 
 def test_each_column_keeps_its_best_probe() -> None:

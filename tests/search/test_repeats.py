@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import on_torch
+from tests.support import every, on_torch
 
 from ssba.search.repeats import different, row_keys
 
@@ -20,7 +20,7 @@ def test_as_by_comparing_cell_by_cell(rows: list[tuple[float, float]]) -> None:
     firsts = [i for i in range(len(cells)) if not any(same(i, j) for j in range(i))]
     assert different(cells) == firsts
     keys = row_keys(cells)
-    assert all((keys[i] == keys[j]) == same(i, j) for i in range(len(cells)) for j in range(i))
+    assert every((keys[i] == keys[j]) == same(i, j) for i in range(len(cells)) for j in range(i))
 
 
 def test_rows_without_cells_are_all_equal() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import every
 
 import ssba
 from ssba.columns.features import Feature
@@ -94,7 +95,7 @@ class TestLines:
         features = {name: Feature(name, "numeric") for name in "ab"}
         rows = [{"a": x, "b": y} for x, y in zip(self.A.tolist(), b.tolist(), strict=True)]
         read = ssba.constraint(found.texts[0])
-        assert all(holds(read, row, row, features) for row in rows)
+        assert every(holds(read, row, row, features) for row in rows)
 
     def test_a_noisy_line_is_none(self) -> None:
         assert links(a=self.A, b=self.A + RNG.normal(0, 10, 100)) == []

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support import every
 
 import ssba
 from ssba.columns.space import build_space
@@ -72,7 +73,7 @@ class TestColumns:
         assert (one.kind, one.constraints) == (kind, texts)
 
     def test_every_constraint_has_a_reason(self, proposed: Suggestions) -> None:
-        assert all(one.reasons for one in proposed.columns if one.constraints)
+        assert every(one.reasons for one in proposed.columns if one.constraints)
         assert "only grows with time" in about(proposed, "age").reasons[0]
 
     def test_identifiers_and_constants_are_flagged_and_held(self, proposed: Suggestions) -> None:
@@ -137,8 +138,8 @@ class TestAsText:
     def test_it_prints_for_review(self, proposed: Suggestions) -> None:
         page = repr(proposed)
         assert "nothing is applied" in page
-        assert all(text in page for text in proposed.texts)
-        assert all(one.column in page for one in proposed.columns)
+        assert every(text in page for text in proposed.texts)
+        assert every(one.column in page for one in proposed.columns)
 
     def test_texts_are_as_ssba_writes_them(self, proposed: Suggestions) -> None:
         assert [constraint(text).text for text in proposed.texts] == list(proposed.texts)
@@ -171,7 +172,7 @@ class TestData:
     def test_arrays_have_numbered_columns(self) -> None:
         numbers = suggest_constraints(_rng.uniform(10, 20, size=(50, 2)))
         assert [one.column for one in numbers.columns] == ["x0", "x1"]
-        assert all(text.startswith(("x0 within", "x1 within")) for text in numbers.texts)
+        assert every(text.startswith(("x0 within", "x1 within")) for text in numbers.texts)
 
     def test_the_data_is_not_changed(self) -> None:
         before = CLINIC.copy()

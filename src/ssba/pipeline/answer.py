@@ -24,10 +24,10 @@ from ssba.models.targets import Goal, describe, resolve
 from ssba.options import Budget, Options
 from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, run_searches, shown_answer
 from ssba.pipeline.begin import begin, give_pools
-from ssba.pipeline.bounded import bounded_moves, nearest_moves
+from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.evidence import evidence_of
-from ssba.pipeline.fewest import refuse_too_few_changes
-from ssba.pipeline.robust import ball_holds
+from ssba.pipeline.margins import ball_holds
+from ssba.pipeline.max_changes import refuse_too_few_changes
 from ssba.pipeline.searching import search_query
 from ssba.pipeline.solve_exactly import solve_exactly, tighten_exactly
 from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssba.boundary.bisection import Answer, Asking
 from ssba.columns.space import Matrix
-from ssba.pipeline.few import part_of
+from ssba.pipeline.max_changes import part_of
 from ssba.pipeline.metering import asking, capped
 from ssba.pipeline.shells import MAX_ENUMERATED
 from ssba.pipeline.solve_exactly import is_contradicted, is_optimal

@@ -8,11 +8,11 @@ import math
 
 from ssba.boundary.bisection import Asking
 from ssba.pipeline.evidence import ask_all_nearer, gather_evidence, with_draws
-from ssba.pipeline.few import search_few
+from ssba.pipeline.margins import push_off_boundary
+from ssba.pipeline.max_changes import search_few
 from ssba.pipeline.metering import capped
-from ssba.pipeline.robust import push_off_boundary
 from ssba.pipeline.shells import search_in_shells
-from ssba.pipeline.sparse import search_levers, sparsify
+from ssba.pipeline.sparsity import search_levers, sparsify
 from ssba.pipeline.state import QueryState
 from ssba.search.archive import Archive
 from ssba.search.refine import nearest_search

@@ -14,7 +14,7 @@ from ssba.models.model import Output
 from ssba.models.targets import Reply
 from ssba.options import SHORTER
 from ssba.pipeline.asking import judged, prediction_and_score, predictions
-from ssba.pipeline.robust import ball_holds, ball_rows
+from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
 from ssba.search.pick import APART, pick_order

@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.advice.cases import HEALTHY, MODELS, context_of, patients
 from tests.problems import half_space
+from tests.support import every
 
 import ssba
 from ssba.advice.context import Context
@@ -49,7 +50,7 @@ def check_prefixes(context: Any, plan: Plan) -> None:
         after = {name: step.changes[name][1] if name in step.changes else before[name] for name in before}
         assert step.values == after
         assert set(step.columns) == set(step.changes)
-        assert all(old == before[name] != new for name, (old, new) in step.changes.items())
+        assert every(old == before[name] != new for name, (old, new) in step.changes.items())
         z = context.encode(step.values)[None, :]
         assert context.is_feasible(z)[0]
         told = context.score(z)
@@ -148,7 +149,7 @@ class TestOrder:
         assert shares == sorted(shares, reverse=True)
         assert sum(shares) == pytest.approx(1.0)
         assert plan.score is None
-        assert all(step.gain is None for step in plan.steps)
+        assert every(step.gain is None for step in plan.steps)
         assert [step.reached for step in plan.steps] == [False, False, False, True]
 
     def test_many_columns_are_ordered_one_after_the_other(self) -> None:
@@ -253,7 +254,7 @@ class TestLinkedColumns:
     def test_a_query_that_breaks_constraints_meets_them_with_the_first_step(self) -> None:
         plan = plan_of(LABELS, QUERY, ["x0 >= 4", "x1 >= 3"])
         assert set(plan.steps[0].columns) == {"x0", "x1"}
-        assert all(len(step.columns) == 1 for step in plan.steps[1:])
+        assert every(len(step.columns) == 1 for step in plan.steps[1:])
 
     def test_a_step_that_cannot_be_cut_is_named(self) -> None:
         plan = plan_of(LABELS, QUERY, ["x0 >= 4"], max_step={"x0": 0.5, "x1": 2})
@@ -277,7 +278,7 @@ class TestMissingCells:
         assert plan.reached
         assert {step.columns: step.changes for step in plan.steps}[("a",)]["a"][0] is None
         assert plan.final["c"] is None
-        assert all(
+        assert every(
             abs(step.changes["b"][1] - step.changes["b"][0]) <= 25
             for step in plan.steps
             if "b" in step.changes

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.support import Matrix, Setting, setting
+from tests.support import Matrix, Setting, every, setting
 
 from ssba.columns.features import numeric, ordinal
 from ssba.constraints.constraint import (
@@ -129,7 +129,7 @@ def test_rows_of_a_region_meet_every_constraint_and_can_be_written(
         rows, fine = region.pull_in(PROBES)
         rows = np.concatenate([region.start[None, :], rows[fine]])
         assert region.contains(rows).all()
-        assert all(every_holds(MIXED, x, row, listed) for row in rows)
+        assert every(every_holds(MIXED, x, row, listed) for row in rows)
         np.testing.assert_array_equal(MIXED.space.encode(MIXED.space.decode(rows)), rows)
         held = region.held & ~np.isnan(x)
         assert (rows[:, held].copy().view(np.int64) == x[held].view(np.int64)).all()

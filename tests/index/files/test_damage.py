@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.index.files.support import content, points, small_index
+from tests.support import every
 
 from ssba.errors import BoundaryFileError
 from ssba.index.files.store import Shard, Store
@@ -66,7 +67,7 @@ def test_damage_is_told_by_the_name_of_the_file_or_harmless(
     outcomes = damaged_at_random(tmp_path / "index", times, damage)
     out_of_date = {f"manifest-{number}.json" for number in range(3)}
     assert {file.name for file, error in outcomes if not error} <= out_of_date
-    assert all(str(file) in error for file, error in outcomes if error)
+    assert every(str(file) in error for file, error in outcomes if error)
     assert {file for file, _ in outcomes} == set(files(tmp_path / "index"))
 
 

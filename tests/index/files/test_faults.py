@@ -17,6 +17,7 @@ from tests.index.files.support import (
     small_index,
     system_error,
 )
+from tests.support import every
 
 from ssba.errors import BoundaryFileError
 from ssba.index.files.store import Disk, Store
@@ -114,7 +115,7 @@ def test_a_reader_of_which_any_disk_call_fails_gives_no_numbers(tmp_path: Path, 
 
     found = failures(read_all, tmp_path / "index", code)
     assert {call for _, call, _ in found} == {"list_names", "read", "map", "digest"}
-    assert all(str(path) in error for path, _, error in found)
+    assert every(str(path) in error for path, _, error in found)
     assert read == [[points(0).tolist(), points(1).tolist()]]
 
 
@@ -211,4 +212,4 @@ def test_after_a_power_cut_during_a_repair_nothing_is_lost(
 
     repair(tmp_path / "index", PowerCutDisk(cut, tmp_path / "index"))
     assert len(left) > 10
-    assert all(content(path) == before for path in left)
+    assert every(content(path) == before for path in left)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.index.files.support import content, points, small_index
+from tests.support import every
 
 from ssba.errors import BoundaryFileError
 from ssba.index.files.store import Disk, Store
@@ -91,7 +92,7 @@ def test_files_of_other_people_are_never_removed(tmp_path: Path) -> None:
         path.write_text("mine")
         make_old(path)
     assert Store.repair(store.path).removed == ()
-    assert all(path.exists() for path in notes)
+    assert every(path.exists() for path in notes)
 
 
 def test_damaged_shards_are_dropped_and_the_rest_kept(tmp_path: Path) -> None:
@@ -190,4 +191,4 @@ def test_any_damage_of_one_file_can_be_repaired_at_the_cost_of_one_shard(tmp_pat
         Store.repair(index)
         left = content(index)
         assert len(left) >= 2
-        assert all(one in intact for one in left)
+        assert every(one in intact for one in left)

@@ -8,7 +8,7 @@ from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.few import Part, part_of, search_part
+from ssba.pipeline.max_changes import Part, part_of, search_part
 from ssba.pipeline.metering import asking, capped
 from ssba.pipeline.state import QueryState, Vector
 from ssba.search.few import forced_columns

@@ -1,12 +1,13 @@
 """The search under a limit on how many columns may change: in the regions that hold all but a few columns.
 
 A short search without the limit and single changes tell which columns are useful; rows that change only a few
-of these are asked; and the most promising sets of columns are searched one after the other.
+of these are asked; and the most promising sets of columns are searched one after the other. Where more
+columns must change than may, for certain, the query is infeasible.
 """
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,13 @@ import numpy as np
 from ssba.boundary.bisection import Asking
 from ssba.columns.distance import Metric, changed_cells
 from ssba.columns.space import Matrix
+from ssba.constraints.constraint import Constraint
+from ssba.constraints.regions.compile import compile_query
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
 from ssba.pipeline.metering import asking, capped, scouted
 from ssba.pipeline.state import QueryState, Vector
+from ssba.results.explanation import Status
 from ssba.search.archive import Archive
 from ssba.search.few import (
     MOST_SETS,
@@ -196,3 +200,36 @@ def _probe(state: QueryState, archive: Archive, parts: list[Part]) -> Asking[lis
     near = yield from _nearer(state, archive, asked[best])
     distances[best] = state.distance(near)
     return [float(np.min(distances[owner == i], initial=np.inf)) for i in range(len(parts))]
+
+
+def refuse_too_few_changes(state: QueryState) -> None:
+    """Call a state infeasible where it is certain that more columns must change than may.
+
+    A column must change where its own cell is not legal, whatever the others are. What relations ask of
+    several columns together is left to the search.
+    """
+    most = state.options.max_changes
+    if most is None or state.found.status is not None or not state.query.has_all_regions:
+        return
+    if any(len(forced_columns(region)) <= most for region in state.query.regions):
+        return
+    state.found.status = Status.INFEASIBLE
+    limit = next(one for one in state.options.limits if one.startswith("max_changes"))
+    state.found.clash = (*(one.text for one in _forcing(state, most)), limit)
+
+
+def _forcing(state: QueryState, most: int) -> list[Constraint]:
+    """Return constraints that together force too many changes, none of which can be left out."""
+    kept = list(state.query.constraints)
+    for position in reversed(range(len(kept))):
+        rest = kept[:position] + kept[position + 1 :]
+        if not state.limits.is_over() and _force_too_many(state, rest, most):
+            kept = rest
+    return kept
+
+
+def _force_too_many(state: QueryState, constraints: Sequence[Constraint], most: int) -> bool:
+    compiled = compile_query(
+        state.engine.space, state.engine.metric, state.x, constraints, state.limits.deadline
+    )
+    return compiled.complete and all(len(forced_columns(region)) > most for region in compiled.regions)

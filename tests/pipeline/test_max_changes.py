@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from tests.problems import half_space
+from tests.support import every
 
 import ssba
 
@@ -114,8 +115,8 @@ class TestMaxChanges:
         rows = MIXED[first : first + 8]
         for explanation in PEOPLE.explain_many(rows, sorted(rules), k=k, budget=SMALL, max_changes=most):
             answers = [*explanation.counterfactuals, *filter(None, [explanation.bounded])]
-            assert all(len(answer.changes) <= most for answer in answers)
-            assert all(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
+            assert every(len(answer.changes) <= most for answer in answers)
+            assert every(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
 
     def test_a_column_that_must_change_counts(self) -> None:
         explanation = PLANE.explain(ORIGIN, ["x7 >= 1"], max_changes=2)
@@ -269,7 +270,7 @@ class TestLevers:
         assert self.incomparable(explanation)
         distances = [answer.distance for answer in explanation.counterfactuals]
         assert distances == sorted(distances)
-        assert all(plane([list(one.values.values())])[0] for one in explanation.counterfactuals)
+        assert every(plane([list(one.values.values())])[0] for one in explanation.counterfactuals)
 
     @settings(deadline=None, max_examples=3)
     @given(first=st.integers(0, 290), k=st.integers(2, 4), rules=st.sets(st.sampled_from(RULES), max_size=2))
@@ -278,7 +279,7 @@ class TestLevers:
         for explanation in PEOPLE.explain_many(rows, sorted(rules), k=k, budget=LARGER, diversity="levers"):
             assert self.incomparable(explanation)
             assert len(explanation.counterfactuals) <= k
-            assert all(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
+            assert every(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
 
     def test_other_words_are_refused_with_the_choices(self) -> None:
         wrong: Any = ["levers"]
@@ -328,4 +329,4 @@ def test_a_larger_budget_finds_no_longer_answer(options: dict[str, Any]) -> None
     for rows in (300, 1200, 5000):
         best = PLANE.explain(ORIGIN, budget=ssba.Budget(rows=rows), **options).best
         lengths.append(np.inf if best is None else best.distance)
-    assert all(later <= 1.001 * earlier for earlier, later in itertools.pairwise(lengths))
+    assert every(later <= 1.001 * earlier for earlier, later in itertools.pairwise(lengths))
