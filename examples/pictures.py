@@ -29,6 +29,7 @@ from ssba.views.charts import (
     Axis,
     DataContext,
     DecisionMap,
+    Picture,
     change_chart,
     decision_map,
     distance_chart,
@@ -113,23 +114,23 @@ def draw_heart(folder: Path) -> None:
     columns = [sum(len(row.changes) for row in one.counterfactuals) for one in answers]
     draw_patient(folder, clinic, ill.iloc[int(np.argmax(columns))])
     chart = frequency_chart(answers.cohort(), meanings=clinic.meanings, title="What the answers change")
-    save(chart, folder / "cohort.png")
+    save(chart, folder / "cohort.svg")
     anywhere = ssba.Explainer(clinic.model, clinic.train, distance="l1").explain_many(clinic.others)
     chart = distance_chart(distances_by_prediction(anywhere), title="How near the decision is to turning")
-    save(chart, folder / "distances.png")
+    save(chart, folder / "distances.svg")
 
 
 def draw_patient(folder: Path, clinic: Clinic, row: "pd.Series[Any]") -> None:
     explanation = clinic.explainer.explain(row, rules(clinic.heart), k=3, diversity="levers")
     around = DataContext(clinic.train, allowed(explanation.query), clinic.meanings)
     title = f"Patient {row.name}"
-    save(change_chart(explanation, around, title=title), folder / "changes.png")
+    save(change_chart(explanation, around, title=title), folder / "changes.svg")
     save(parallel_chart(explanation, around, title=f"{title}: several answers"), folder / "answers.png")
     plan = clinic.explainer.plan(explanation)
-    save(plan_chart(plan, title=f"{title}: step by step"), folder / "plan.png")
+    save(plan_chart(plan, title=f"{title}: step by step"), folder / "plan.svg")
     well = clinic.others[clinic.model.predict(clinic.others) == "no disease"].iloc[0]
     line = clinic.explainer.scan_line(row, well)
-    save(line_chart(line, title=f"From patient {row.name} to patient {well.name}"), folder / "way.png")
+    save(line_chart(line, title=f"From patient {row.name} to patient {well.name}"), folder / "line.png")
     levers = clinic.explainer.levers(explanation, max_columns=2)
     parts = ReportParts(plan=plan, ranges=clinic.explainer.ranges(explanation), levers=levers, data=around)
     with TemporaryDirectory() as apart:
@@ -184,13 +185,15 @@ def plane(
     )
 
 
-def save(ax: Axes, file: Path) -> None:
+def save(chart: Picture | Axes, file: Path) -> None:
     import matplotlib.pyplot as plt
 
-    figure = ax.figure
-    assert isinstance(figure, Figure)
-    figure.savefig(file, dpi=90)
-    plt.close(figure)
+    if isinstance(chart, Picture):
+        chart.save(file)
+    else:
+        assert isinstance(chart.figure, Figure)
+        chart.figure.savefig(file, dpi=90)
+        plt.close(chart.figure)
     print(file)
 
 

@@ -25,16 +25,14 @@ def api_page() -> str:
 
 
 def _modules() -> list[types.ModuleType]:
-    from ssba import errors, results
-    from ssba.views import charts
+    from ssba import charts, errors, results
 
     return [results, errors, charts]
 
 
 def _section(title: str, owner: Any) -> str:
     lines = [f"| `{_written(name, value)}` | {_summary(value)} |" for name, value in _members(owner)]
-    shown = title.replace("ssba.views.charts", "ssba.charts")
-    return "\n".join([f"## `{shown}`", "", "| name | |", "|---|---|", *lines, ""])
+    return "\n".join([f"## `{title}`", "", "| name | |", "|---|---|", *lines, ""])
 
 
 def _members(owner: Any) -> Iterator[tuple[str, Any]]:

@@ -70,7 +70,7 @@ class TestQuestions:
     def test_an_answer_that_is_not_there_is_refused(
         self, explainer: ssba.Explainer, answer: ssba.results.Explanation
     ) -> None:
-        with pytest.raises(ssba.errors.ArgumentError, match=r"there are 2 answers, counted from 0"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"the last of the answers is number 1, from 0"):
             explainer.plan(answer, 2)
         with pytest.raises(ssba.errors.ArgumentError, match="0 or more"):
             explainer.ranges(answer, -1)

@@ -80,7 +80,14 @@ def test_licence_and_attribution_ship_with_the_install() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["py.typed", "datasets/heart.csv", "datasets/ATTRIBUTION.md", "views/report/report.css"]
+    "name",
+    [
+        "py.typed",
+        "datasets/heart.csv",
+        "datasets/ATTRIBUTION.md",
+        "views/picture.css",
+        "views/report/report.css",
+    ],
 )
 def test_package_data_lies_in_the_package(name: str) -> None:
     assert PACKAGE.joinpath(name).is_file()

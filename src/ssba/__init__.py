@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ssba.version import __version__
 
 if TYPE_CHECKING:
-    from ssba import datasets, errors, results
+    from ssba import charts, datasets, errors, results
     from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
     from ssba.constraints.constraint import (
         Constraint,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ssba.models.targets import probability, value_between, value_change
     from ssba.options import Budget, Options, ball, score_margin
     from ssba.suggest.suggestions import suggest_constraints
-    from ssba.views import charts
 
 __all__ = [
     "Budget",
@@ -85,13 +84,13 @@ _WHERE = {
     "options": ("Budget", "Options", "ball", "score_margin"),
     "suggest.suggestions": ("suggest_constraints",),
 }
-_MODULES = {"charts": "views.charts", "datasets": "datasets", "errors": "errors", "results": "results"}
+_MODULES = ("charts", "datasets", "errors", "results")
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        found: Any = import_module(f"ssba.{_MODULES[name]}")
+        found: Any = import_module(f"ssba.{name}")
     elif name in _MODULE_OF:
         found = getattr(import_module(f"ssba.{_MODULE_OF[name]}"), name)
     else:

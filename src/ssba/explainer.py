@@ -468,7 +468,10 @@ class Explainer:
     def _context(self, explanation: Any) -> Context:
         """Return the query of an explanation, to be asked about again."""
         if not isinstance(explanation, Explanation):
-            raise ArgumentError(f"explanation is {explanation!r:.80}; give what explain() returned")
+            remedy = "pick one of them, such as answers[0]" if isinstance(explanation, Explanations) else ""
+            raise ArgumentError(
+                f"explanation is {explanation!r:.80}; {remedy or 'give what explain() returned'}"
+            )
         goal = explanation.goal
         engine = self._engine if goal is None else self._toward(target_of(goal))
         return context_of(engine, explanation)
@@ -517,7 +520,7 @@ def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:
             f"{who}() needs an answer, but this query ended as {explanation.status.value}: "
             f"{explanation.sentence}{remedy}"
         )
-    raise ArgumentError(f"{who}(answer={number}): there are {len(found)} answers, counted from 0")
+    raise ArgumentError(f"{who}(answer={number}): the last of the answers is number {len(found) - 1}, from 0")
 
 
 def _checked_set(engine: Engine, boundary: Any) -> EncodedPoints | None:

@@ -48,7 +48,8 @@ class JsonForm:
     def _checked(cls, raw: Any) -> Mapping[str, Any]:
         """Refuse a document of another kind or version."""
         if not isinstance(raw, Mapping) or raw.get("kind") != kind_of(cls):
-            raise ArgumentError("it is of another kind")
+            kind = raw.get("kind") if isinstance(raw, Mapping) else None
+            raise ArgumentError(f"it is of another kind, {kind!r:.40}" if kind else "it says no kind")
         if raw.get("schema") != cls.schema_version:
             raise ArgumentError(
                 f"it has schema version {raw.get('schema')!r:.40}; this version of ssba reads "

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
 import ssba
 from ssba.apps.cli import commands, main
-from ssba.apps.demo.command import COHORT, PICTURES, REPORT
+from ssba.apps.demo.command import CHANGES, COHORT, MAP, PLAN, REPORT
 from ssba.apps.demo.pictures import map_of
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, Study, train_model
 
@@ -158,8 +159,10 @@ def test_demo_succeeds_and_prints_nothing_to_stderr(run: Run) -> None:
 
 
 def test_demo_writes_its_pictures_and_pages_into_a_folder_it_makes(run: Run) -> None:
-    assert set(run.files) == {REPORT, COHORT, *PICTURES}
-    assert all(run.files[name].startswith(PNG) for name in PICTURES)
+    assert set(run.files) == {REPORT, COHORT, MAP, CHANGES, PLAN}
+    assert run.files[MAP].startswith(PNG)
+    for picture in (CHANGES, PLAN):
+        assert ElementTree.fromstring(run.files[picture]).tag.endswith("svg")
     for page in (REPORT, COHORT):
         assert run.files[page].startswith(b"<!DOCTYPE html>")
 
@@ -191,7 +194,7 @@ def test_demo_shows_a_turned_answer_and_then_a_bounded_move(run: Run) -> None:
     assert re.search(rf"the model's answer +{DISEASE} +{HEALTHY}", turned)
     assert "only a bounded move" in bounded
     assert re.search(rf"the model's answer +{DISEASE} +{DISEASE}", bounded)
-    assert re.search(r"nearest to the decision boundary: \d+\.\d\d is left", one_line(bounded))
+    assert re.search(r"nearest to the boundary: \d+\.\d\d is left", one_line(bounded))
 
 
 @pytest.mark.parametrize("part", [1, 2], ids=["turned", "bounded"])
@@ -219,11 +222,11 @@ def test_demo_credits_the_data(run: Run, study: Study) -> None:
     assert study.heart.attribution in one_line(run.out)
 
 
-def test_demo_without_matplotlib_says_in_one_line_that_the_pictures_were_skipped(
+def test_demo_without_matplotlib_says_in_one_line_that_the_map_was_skipped(
     without_matplotlib: Run,
 ) -> None:
     assert (without_matplotlib.code, set(without_matplotlib.files)) == (0, {REPORT, COHORT})
-    told = "The pictures were skipped: they need matplotlib, pip install 'ssba[plot]'.\n"
+    told = "The map was skipped: it needs matplotlib, pip install 'ssba[plot]'.\n"
     assert told in without_matplotlib.out
 
 

@@ -313,8 +313,8 @@ class TestWords:
         [
             (None, "another class"),
             ("x", "'x'"),
-            (value_change(at_least=10), "a value that changes by at least +10"),
-            (value_change(at_least=1, at_most=3), "a value that changes by at least +1 and at most +3"),
+            (value_change(at_least=10), "a value that rises by 10 or more"),
+            (value_change(at_least=1, at_most=3), "a value that changes by +1 to +3"),
             (value_change(percent=-5), "a value that is down by 5% or more"),
         ],
     )

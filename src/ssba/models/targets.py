@@ -186,7 +186,8 @@ def check_target(target: Any, model: Model) -> None:
     if model.classes is None:
         needs = "no target" if target is None else f"target {target!r}"
         raise TargetError(
-            f"{needs}: {model.name} gives numbers and has no classes; use ssba.value_between(low, high)"
+            f"{needs}: {model.name} gives numbers and has no classes; use ssba.value_between(low, high) or "
+            "ssba.value_change(at_least=...)"
         )
     if target is None:
         if len(model.classes) < 2:
@@ -238,9 +239,11 @@ def describe_target(target: Any) -> str:
         return describe(resolve(target, None))
     if target.percent is not None:
         return f"a value that is {'up' if target.percent > 0 else 'down'} by {abs(target.percent):g}% or more"
-    ends = [f"at least {target.at_least:+g}"] if target.at_least > -inf else []
-    ends += [f"at most {target.at_most:+g}"] if target.at_most < inf else []
-    return f"a value that changes by {' and '.join(ends)}"
+    if target.at_most == inf:
+        return f"a value that rises by {target.at_least:g} or more"
+    if target.at_least == -inf:
+        return f"a value that falls by {-target.at_most:g} or more"
+    return f"a value that changes by {target.at_least:+g} to {target.at_most:+g}"
 
 
 def judge(goal: Goal, output: Output, classes: tuple[Any, ...] | None) -> Reply:

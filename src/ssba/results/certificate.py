@@ -62,7 +62,7 @@ class CertificateCheck(JsonForm):
         """What came out, in one sentence."""
         if self.passed:
             return f"The certificate holds: all {len(self.checks)} checks passed."
-        named = ", ".join(one.name for one in self.failed)
+        named = "; ".join(one.name for one in self.failed)
         counts = f"{len(self.failed)} of {len(self.checks)}"
         return f"The certificate does not hold: {counts} checks failed ({named})."
 
@@ -115,8 +115,8 @@ class Certificate(JsonForm):
         shown = self.explanation
         return (
             f"Certificate of a result with status {shown.status.value} toward {shown.target}, of "
-            f"{shown.model} ({shown.model_fingerprint}), with {len(shown.counterfactuals)} answers and "
-            f"{len(shown.constraints)} constraints."
+            f"{shown.model} ({shown.model_fingerprint}); answers: {len(shown.counterfactuals)}, "
+            f"constraints: {len(shown.constraints)}."
         )
 
     def __repr__(self) -> str:
@@ -177,7 +177,7 @@ def _status(explanation: Explanation) -> Check:
     found, moved = bool(explanation.counterfactuals), explanation.bounded is not None
     fits = found == (explanation.status is Status.FOUND) and not (found and moved)
     answers = len(explanation.counterfactuals)
-    return Check("status", fits, f"{explanation.status.value}, with {answers} answers")
+    return Check("status", fits, f"{explanation.status.value}, answers: {answers}")
 
 
 def _changes(explanation: Explanation, name: str, answer: Counterfactual) -> Check:

@@ -1,11 +1,14 @@
 """Charts: what they draw, where, and what they refuse. The Agg backend is set in conftest."""
 
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from tests.views.support import AROUND, BOUNDED, EVERY, FOUND, INFEASIBLE, MANY, PLAN, QUERY, answer
@@ -26,6 +28,7 @@ from ssba.results.line_scan import Crossing, LineScan
 from ssba.views import charts
 from ssba.views.charts import (
     DataContext,
+    Picture,
     change_chart,
     distance_chart,
     distances_by_prediction,
@@ -35,6 +38,7 @@ from ssba.views.charts import (
     plan_chart,
 )
 from ssba.views.charts.tracks import Track, fixed_columns, make_track, tracks_of
+from ssba.views.picture import picture_style
 
 COHORT = cohort_of(MANY)
 SCAN = LineScan(
@@ -49,14 +53,16 @@ SCAN = LineScan(
 )
 DISTANCES = {"ill": [0.5, 1.5, 1.0, 2.0], "well": [0.25, 4.0]}
 DRAWN: dict[str, Callable[[Axes | None], Axes]] = {
-    "change": lambda ax: change_chart(FOUND, AROUND, title="A", ax=ax),
-    "bounded": lambda ax: change_chart(BOUNDED, AROUND, title="A", ax=ax),
     "parallel": lambda ax: parallel_chart(FOUND, AROUND, title="A", ax=ax),
-    "plan": lambda ax: plan_chart(PLAN, title="A", ax=ax),
-    "way": lambda ax: line_chart(SCAN, title="A", ax=ax),
-    "frequency": lambda ax: frequency_chart(COHORT, title="A", ax=ax),
-    "ecdf": lambda ax: distance_chart(DISTANCES, title="A", ax=ax),
-    "histogram": lambda ax: distance_chart(DISTANCES, kind="histogram", title="A", ax=ax),
+    "line": lambda ax: line_chart(SCAN, title="A", ax=ax),
+}
+PICTURES = {
+    "change": change_chart(FOUND, AROUND, title="A"),
+    "bounded": change_chart(BOUNDED, AROUND, title="A"),
+    "plan": plan_chart(PLAN, title="A"),
+    "long plan": plan_chart(replace(PLAN, steps=PLAN.steps[:1] * 9), title="A"),
+    "frequency": frequency_chart(COHORT, title="A"),
+    "distance": distance_chart(DISTANCES, title="A"),
 }
 
 
@@ -77,13 +83,34 @@ def words(ax: Axes) -> list[str]:
     return [text.get_text() for text in ax.texts if text.get_text()]
 
 
+def drawn(picture: Picture, look: str, tag: str = "*") -> list[Element]:
+    """The shapes and texts of a class."""
+    found = ElementTree.fromstring(picture.svg).iterfind(f".//{{http://www.w3.org/2000/svg}}{tag}")
+    return [one for one in found if look in (one.get("class") or "").split()]
+
+
+def told(picture: Picture) -> list[str]:
+    """All texts, from top to bottom."""
+    found = ElementTree.fromstring(picture.svg).iter("{http://www.w3.org/2000/svg}text")
+    return [one.text or "" for one in found]
+
+
+def place(one: Element, name: str) -> float:
+    return float(one.get(name) or "nan")
+
+
+def first_point(path: Element) -> tuple[float, float]:
+    x, y = map(float, (path.get("d") or "").split("L")[0][1:].split())
+    return x, y
+
+
 def track(explanation: ssba.results.Explanation, name: str, around: DataContext = AROUND) -> Track:
     (found,) = [one for one in tracks_of(explanation, around) if one.name == name]
     return found
 
 
 @pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
-class TestEveryChart:
+class TestChartsOfMatplotlib:
     def test_given_axes_are_drawn_on_and_returned(self, draw: Callable[[Axes | None], Axes]) -> None:
         ax, others = Figure().subplots(), plt.get_fignums()
         assert draw(ax) is ax
@@ -119,30 +146,32 @@ def test_importing_the_charts_does_not_load_matplotlib() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_dollars_in_names_and_values_are_no_formulas() -> None:
-    odd = "$\\frac{$ and $x_$"
+@pytest.mark.parametrize("odd", ["$\\frac{$ and $x_$", 'a<b & "c"', "]]> </style>", "\x00\ud800"])
+def test_names_and_values_are_shown_as_they_are(odd: str) -> None:
     move = ssba.results.Counterfactual({odd: "b"}, {odd: (odd, "b")}, 1.0, odd, score=0.5)
+    columns = (ssba.results.Column(odd, "numeric", unit=odd),)
     found = ssba.results.Explanation(
-        ssba.results.Status.FOUND,
-        {odd: odd},
-        odd,
-        0.25,
-        odd,
-        counterfactuals=(move,),
-        columns=(ssba.results.Column(odd, "numeric", unit=odd),),
+        ssba.results.Status.FOUND, {odd: odd}, odd, 0.25, odd, counterfactuals=(move,), columns=columns
     )
     step = replace(PLAN.steps[0], columns=(odd,), changes={odd: (odd, "b")})
     for ax in (
-        change_chart(found, title=odd),
         parallel_chart(found, title=odd),
-        plan_chart(replace(PLAN, target=odd, steps=(step,)), title=odd),
         line_chart(replace(SCAN, target=odd, crossings=(replace(SCAN.crossings[0], after=odd),)), title=odd),
+    ):
+        assert ax.figure is not None
+        if odd.isprintable():
+            ax.figure.canvas.draw()
+        assert ax.get_title(loc="left") == odd
+    # What XML cannot hold is replaced.
+    shown = odd if odd.isprintable() else "\ufffd\ufffd"
+    for picture in (
+        change_chart(found, title=odd),
+        plan_chart(replace(PLAN, target=odd, steps=(step,)), title=odd),
         frequency_chart(cohort_of([found]), title=odd),
         distance_chart({odd: [1.0]}, title=odd, unit=odd),
     ):
-        assert ax.figure is not None
-        ax.figure.canvas.draw()
-        assert ax.get_title(loc="left") == odd
+        assert told(picture)[0] == shown
+        assert sum(shown in one for one in told(picture)) > 1
 
 
 class TestTracks:
@@ -243,48 +272,84 @@ class TestTracks:
             tracks_of(FOUND, answer=number)
 
 
+@pytest.mark.parametrize("picture", PICTURES.values(), ids=PICTURES)
+class TestPictures:
+    def test_title_stands_above_and_begins_what_screen_readers_say(self, picture: Picture) -> None:
+        assert told(picture)[0] == "A"
+        assert picture.title.startswith("A: ")
+
+    def test_every_number_is_finite_and_every_class_has_a_style(self, picture: Picture) -> None:
+        assert not re.search(r"\b(nan|inf)\b", picture.svg)
+        looks = set(" ".join(re.findall(r' class="([^"]*)"', picture.drawn)).split())
+        assert looks <= set(re.findall(r"\.(\w+)", picture_style()))
+
+    def test_matplotlib_is_not_needed(self, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        assert picture.svg
+
+
 class TestChangeChart:
     def test_every_column_has_a_line_named_by_its_meaning(self) -> None:
-        labels = [label.get_text() for label in change_chart(FOUND, AROUND).get_yticklabels()]
-        assert labels == ["serum cholesterol", "rate", "chest pain on exercise", "vessels", "sex"]
+        shown = told(change_chart(FOUND, AROUND))
+        named = ["serum cholesterol", "rate", "chest pain on exercise", "vessels", "sex"]
+        assert [one for one in shown if one in named] == named
 
     def test_changes_are_told_beside_their_line(self) -> None:
-        told = words(change_chart(FOUND, AROUND))
-        assert "286 to 240.5 mg/dl" in told
-        assert "male, fixed" in told
-        assert "missing, unchanged" in told
+        shown = told(change_chart(FOUND, AROUND))
+        for caption in ("286 to 240.5 mg/dl", "male, fixed", "missing, unchanged"):
+            assert caption in shown
 
-    def test_arrow_goes_from_now_to_proposed(self) -> None:
-        arrows = [
-            text for text in change_chart(FOUND, AROUND, only_changes=True).texts if not text.get_text()
-        ]
+    def test_marks_lie_at_now_and_proposed_and_the_arrow_between(self) -> None:
+        picture = change_chart(FOUND, AROUND, only_changes=True)
         chol = track(FOUND, "chol")
-        assert [getattr(arrows[0], "xy", None), arrows[0].get_position()] == [
-            (chol.after, 0),
-            (chol.before, 0),
-        ]
+        assert chol.before is not None
+        assert chol.after is not None
+        # A track is 300 pixels wide, with 14 left free at either end.
+        now, then = 14 + 272 * chol.before, 14 + 272 * chol.after
+        assert place(drawn(picture, "query")[0], "cx") == pytest.approx(now, abs=0.1)
+        assert first_point(drawn(picture, "answer")[0])[0] == pytest.approx(then - 6.5, abs=0.1)
+        start, end = re.findall(r"[MH]([\d.]+)", drawn(picture, "arrow")[0].get("d") or "")
+        assert float(start) == pytest.approx(now, abs=0.1)
+        assert then < float(end) < now
 
-    def test_legend_names_only_what_is_drawn(self) -> None:
-        assert legend(change_chart(FOUND, AROUND)) == [
-            "now",
-            "proposed",
-            "fixed",
-            "allowed by the constraints",
-            "the data",
-        ]
-        assert legend(change_chart(FOUND, only_changes=True)) == ["now", "proposed"]
+    def test_what_is_allowed_is_coloured(self) -> None:
+        box = drawn(change_chart(FOUND, AROUND, only_changes=True), "allowed")[0]
+        allowed = track(FOUND, "chol").allowed
+        assert allowed is not None
+        assert place(box, "x") == pytest.approx(14 + 272 * allowed[0], abs=0.1)
+        assert place(box, "width") == pytest.approx(272 * (allowed[1] - allowed[0]), abs=0.2)
+
+    def test_key_names_only_what_is_drawn(self) -> None:
+        signs = ["now", "proposed", "fixed", "allowed by the constraints", "how often in the data"]
+        assert told(change_chart(FOUND, AROUND))[-5:] == signs
+        assert told(change_chart(FOUND, only_changes=True))[-2:] == ["now", "proposed"]
+        assert "fixed" not in told(change_chart(FOUND, only_changes=True))
 
     def test_bounded_move_is_named_as_one(self) -> None:
-        assert "bounded move" in legend(change_chart(BOUNDED))
-        assert "proposed" not in legend(change_chart(BOUNDED))
+        picture = change_chart(BOUNDED)
+        assert "bounded move" in told(picture)
+        assert "proposed" not in told(picture)
+        assert drawn(picture, "bounded")
+        assert not drawn(picture, "answer")
 
     def test_another_answer_is_drawn_when_asked_for(self) -> None:
-        assert "yes to no" in words(change_chart(FOUND, AROUND, answer=1))
+        assert "yes to no" in told(change_chart(FOUND, AROUND, answer=1))
 
     @pytest.mark.parametrize("explanation", EVERY.values(), ids=EVERY)
     def test_every_kind_of_result_can_be_drawn(self, explanation: ssba.results.Explanation) -> None:
-        ax = change_chart(explanation, AROUND)
-        assert len(ax.get_yticklabels()) == len(QUERY)
+        assert len(drawn(change_chart(explanation, AROUND), "line")) == len(QUERY)
+
+    def test_long_names_are_wrapped_and_names_of_near_levels_stand_below_each_other(self) -> None:
+        levels = [f"a level with number {number} of them" for number in range(8)]
+        move = answer({"pain": levels[1]})
+        one = replace(FOUND, query={**QUERY, "pain": levels[0]}, counterfactuals=(move,))
+        around = DataContext({**AROUND.population, "pain": levels}, meanings={"pain": "word " * 40})
+        picture = change_chart(one, around, only_changes=True)
+        near = [text for text in drawn(picture, "small", "text") if (text.text or "").startswith("a level")]
+        assert [place(text, "y") for text in near] == [47.0, 60.0]
+        label = [line for line in told(picture) if line.startswith("word")]
+        assert len(label) == 3
+        assert label[-1].endswith("…")
 
 
 class TestParallelChart:
@@ -328,23 +393,37 @@ class TestParallelChart:
 
 class TestPlanChart:
     def test_scores_are_marked_as_reached_or_not(self) -> None:
-        ax = plan_chart(PLAN)
-        marks = {
-            str(one.get_label()): np.asarray(one.get_offsets()).tolist()
-            for one in ax.collections
-            if isinstance(one, PathCollection)
-        }
-        assert marks == {"target not reached": [[0, 0.3125], [1, 0.4688]], "target reached": [[2, 0.5312]]}
+        picture = plan_chart(PLAN)
+        # The last of each kind is that of the key.
+        heights = [place(one, "cy") for one in drawn(picture, "query")[:-1]]
+        heights += [first_point(one)[1] for one in drawn(picture, "answer")[:-1]]
+        assert len(heights) == 3
+        # As the scores do: 0.3125, 0.4688, 0.5312.
+        assert (heights[0] - heights[1]) / (heights[0] - heights[2]) == pytest.approx(
+            0.1563 / 0.2187, abs=0.01
+        )
+        assert told(picture)[-2:] == ["target not reached", "target reached"]
 
     def test_steps_are_named_and_gains_told(self) -> None:
-        ax = plan_chart(PLAN)
-        labels = [label.get_text() for label in ax.get_xticklabels()]
-        assert labels == ["now", "chol\n286 to 240.5 mg/dl", "rate\n108 to 120 beats/min"]
-        assert words(ax) == ["0.3125", "+0.156\n0.4688", "+0.0624\n0.5312"]
+        shown = told(plan_chart(PLAN))
+        assert shown[0] == "score of 'well'"
+        assert shown[1:6] == ["0.3125", "0.4688", "+0.156", "0.5312", "+0.0624"]
+        assert shown[6:9] == ["now", "chol 286 to 240.5 mg/dl", "rate 108 to 120 beats/min"]
 
-    def test_long_plan_is_numbered(self) -> None:
-        long = replace(PLAN, steps=PLAN.steps[:1] * 9)
-        assert [label.get_text() for label in plan_chart(long).get_xticklabels()] == ["now", *"123456789"]
+    def test_long_plan_is_numbered_and_its_changes_are_listed(self) -> None:
+        shown = told(plan_chart(replace(PLAN, steps=PLAN.steps[:1] * 9)))
+        start = shown.index("now")
+        assert shown[start : start + 10] == ["now", *"123456789"]
+        assert shown[start + 10] == "1: chol 286 to 240.5 mg/dl"
+        assert sum("chol 286" in one for one in shown) == 9
+
+    def test_score_of_a_step_that_loses_stands_below_its_place(self) -> None:
+        worse = replace(PLAN.steps[0], score_after=0.1, gain=-0.2125)
+        picture = plan_chart(replace(PLAN, steps=(worse,)))
+        first, second = drawn(picture, "strong")
+        marks = drawn(picture, "query")
+        assert place(first, "y") < place(marks[0], "cy")
+        assert place(second, "y") > place(marks[1], "cy")
 
     def test_plan_without_scores_or_steps_is_refused(self) -> None:
         with pytest.raises(ssba.errors.ArgumentError, match="no scores"):
@@ -353,7 +432,7 @@ class TestPlanChart:
             plan_chart(replace(PLAN, steps=()))
 
 
-class TestWayChart:
+class TestLineChart:
     def test_scores_and_the_turn_lie_where_they_were_seen(self) -> None:
         ax = line_chart(SCAN)
         scores, turn = ax.lines
@@ -378,10 +457,16 @@ class TestWayChart:
 
 class TestFrequencyChart:
     def test_bars_are_shares_of_the_answers_most_frequent_first(self) -> None:
-        ax = frequency_chart(COHORT, meanings=AROUND.meanings)
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["serum cholesterol", "rate"]
-        assert words(ax) == ["2 of 2", "2 of 2"]
-        assert legend(ax) == ["raised", "lowered"]
+        shown = told(frequency_chart(COHORT, meanings=AROUND.meanings))
+        assert shown[:4] == ["serum cholesterol", "2 of 2 (100%)", "rate", "2 of 2 (100%)"]
+        assert shown[4:] == ["raised", "lowered"]
+
+    def test_bar_is_as_long_as_its_share_of_the_whole(self) -> None:
+        other = replace(FOUND, counterfactuals=(answer({"rate": 90}),))
+        picture = frequency_chart(cohort_of([FOUND, FOUND, FOUND, other]))
+        whole = place(drawn(picture, "whole")[0], "width")
+        rate = [place(drawn(picture, look)[0], "width") / whole for look in ("up", "down")]
+        assert rate == pytest.approx([0.75, 0.25])
 
     def test_cohort_without_answers_is_refused(self) -> None:
         with pytest.raises(ssba.errors.ArgumentError, match="no query of the cohort has a counterfactual"):
@@ -390,18 +475,30 @@ class TestFrequencyChart:
 
 class TestDistanceChart:
     def test_curve_is_the_share_of_rows_within_each_distance(self) -> None:
-        ax = distance_chart(DISTANCES)
-        ill = ax.lines[0]
-        assert list(np.asarray(ill.get_xdata())) == [0, 0.5, 1.0, 1.5, 2.0, 4.0]
-        assert list(np.asarray(ill.get_ydata())) == [0, 25, 50, 75, 100, 100]
-        assert legend(ax) == ["ill (4 rows)", "well (2 rows)"]
+        picture = distance_chart(DISTANCES)
+        ways = [one.get("d") or "" for one in drawn(picture, "curve")]
+        # From 64 to 716 for distances from 0 to 4; from 230 up to 30 for shares.
+        assert ways[0] == "M64 230H145.5V180.0H227.0V130.0H308.5V80.0H390.0V30.0H716"
+        assert ways[1] == "M64 230H104.8V130.0H716.0V30.0H716"
+        assert told(picture)[-2:] == ["ill (4 rows)", "well (2 rows)"]
 
-    def test_histogram_counts_every_row(self) -> None:
-        ax = distance_chart({"all": [0.0, 1.0, 2.0, 2.0]}, kind="histogram", unit="sd")
-        filled = [patch for patch in ax.patches if patch.get_alpha()]
-        heights = np.asarray(filled[0].get_path().vertices)[:, 1]
-        assert heights.max() == 2
-        assert ax.get_xlabel() == "distance to the boundary (sd)"
+    def test_axes_are_named_with_the_unit_and_have_round_numbers(self) -> None:
+        shown = told(distance_chart({"all": [0.0, 1.0, 2.0, 2.3]}, unit="sd"))
+        assert "distance to the boundary (sd)" in shown
+        assert "rows within that distance" in shown
+        assert ["0", "0.5", "1", "1.5", "2"] == [one for one in shown if re.fullmatch(r"[\d.]+", one)]
+
+    def test_large_data_make_no_large_picture(self) -> None:
+        distances = np.random.default_rng(0).gamma(2, 2, 100_000).tolist()
+        assert len(distance_chart({"all": distances}).svg) < 100_000
+
+    def test_many_groups_are_told_apart(self) -> None:
+        picture = distance_chart({str(number): [1.0 + number] for number in range(6)})
+        assert len({one.get("class") for one in drawn(picture, "curve")}) == 6
+
+    @pytest.mark.parametrize("only", [0.0, 5e-324, 1e300])
+    def test_any_distance_can_be_drawn(self, only: float) -> None:
+        assert "nan" not in distance_chart({"all": [only]}).drawn
 
     def test_distances_are_told_apart_by_prediction(self) -> None:
         well = replace(FOUND, prediction="well", counterfactuals=(answer({"chol": 1.0}, distance=3.0),))
@@ -412,8 +509,6 @@ class TestDistanceChart:
         with pytest.raises(ssba.errors.ArgumentError, match=r"distances\['a'\] must be finite numbers"):
             distance_chart({"a": given})
 
-    def test_nothing_to_draw_and_unknown_kind_are_refused(self) -> None:
+    def test_nothing_to_draw_is_refused(self) -> None:
         with pytest.raises(ssba.errors.ArgumentError, match="no distance to draw"):
             distance_chart({"a": []})
-        with pytest.raises(ssba.errors.ArgumentError, match="kind is 'pie'"):
-            distance_chart(DISTANCES, kind="pie")  # type: ignore[arg-type]

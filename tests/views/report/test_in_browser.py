@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.views.support import (
 
 import ssba
 from ssba.results.cohort.summary import cohort_of
+from ssba.views.charts import Picture, change_chart, distance_chart, frequency_chart, plan_chart
 from ssba.views.report.page import ReportParts, write_report
 
 if TYPE_CHECKING:
@@ -91,6 +93,29 @@ LOW_CONTRAST = """
     if (contrast < 4.5) low.push(`${contrast.toFixed(2)}: ${words}`);
   }
   return low;
+}
+"""
+
+PICTURES = {
+    "changes": change_chart(FOUND, AROUND, title="A title that is so long that it takes two lines " * 2),
+    "plan": plan_chart(PLAN),
+    "long plan": plan_chart(replace(PLAN, steps=PLAN.steps * 8)),
+    "frequency": frequency_chart(cohort_of(MANY), meanings={"chol": "serum cholesterol, fasting " * 3}),
+    "distance": distance_chart({f"group {number}": [1.0, 2.5 + number] for number in range(8)}, unit="sd"),
+}
+
+# Texts that stick out of the picture, or are written over each other.
+IN_THE_WAY = """
+() => {
+  const root = document.documentElement.getBoundingClientRect();
+  const texts = [...document.querySelectorAll('text')]
+    .map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const out = texts.filter(([, box]) =>
+    box.left < 0 || box.top < 0 || box.right > root.right || box.bottom > root.bottom);
+  const over = texts.filter(([, a], i) => texts.slice(i + 1).some(([, b]) =>
+    Math.min(a.right, b.right) > Math.max(a.left, b.left) &&
+    Math.min(a.bottom, b.bottom) > Math.max(a.top, b.top) + 4));
+  return [...out, ...over].map(([words]) => words);
 }
 """
 
@@ -217,6 +242,15 @@ def test_contrast_check_sees_faint_text(browser: "Browser", tmp_path: Path) -> N
     file.write_text("<body><p style='color:#999'>faint</p><p style='color:#555'>clear</p></body>", "utf-8")
     with Visit(browser, file) as visit:
         assert visit.page.evaluate(LOW_CONTRAST) == ["2.85: faint"]
+
+
+@pytest.mark.parametrize("picture", PICTURES.values(), ids=PICTURES)
+def test_texts_of_a_picture_lie_inside_and_apart(
+    browser: "Browser", tmp_path: Path, picture: Picture
+) -> None:
+    with Visit(browser, picture.save(tmp_path / "picture.svg")) as visit:
+        assert visit.said == []
+        assert visit.page.evaluate(IN_THE_WAY) == []
 
 
 def test_notebook_view_can_be_read_on_light_and_dark(browser: "Browser", tmp_path: Path) -> None:

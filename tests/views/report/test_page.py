@@ -186,7 +186,7 @@ class TestOneQuery:
     def test_permitted_levels_are_marked_and_levels_of_fixed_columns_are_not(self) -> None:
         around = replace(AROUND, allowed={"pain": ("no",), "sex": ("male", "female")})
         page = query_page(FOUND, ReportParts(data=around))
-        assert re.findall(r'class="permitted">([^<]*)<', page) == ["no"]
+        assert re.findall(r'class="small permitted">([^<]*)<', page) == ["no"]
 
     def test_plan_is_drawn_only_with_scores(self) -> None:
         steps = tuple(replace(one, score_after=None, gain=None) for one in PLAN.steps)
@@ -231,7 +231,7 @@ class TestOneQuery:
         assert "3 more sets of columns for which nothing was found." in text
 
     def test_picture_that_is_no_png_is_refused(self) -> None:
-        with pytest.raises(ssba.errors.ArgumentError, match=r"pictures\['A map'\] is no PNG"):
+        with pytest.raises(ssba.errors.ArgumentError, match=r"pictures\['A map'\] is not a PNG"):
             query_page(FOUND, ReportParts(pictures={"A map": b"GIF89a"}))
 
 

@@ -1,10 +1,9 @@
 """`ssba demo`: a model of heart disease, and what would have to change for it to answer otherwise."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich import box
@@ -12,16 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 import ssba
-from ssba.apps.demo.pictures import draw_changes, draw_map, draw_plan
+from ssba.apps.demo.pictures import draw_changes, draw_map
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, PAIN_RULE, PLANE, Study, train_model
 from ssba.results import Counterfactual, Explanation, Explanations
 from ssba.results.text import show
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ssba.views.charts import plan_chart
 
 REPORT, COHORT = "report.html", "patients.html"
-PICTURES = ("decision.png", "changes.png", "plan.png")
+MAP, CHANGES, PLAN = "decision.png", "changes.svg", "plan.svg"
 
 Answers = Mapping[int, Explanation]
 
@@ -208,31 +205,24 @@ def plain_table(*titles: str) -> Table:
 def draw_pictures(
     console: Console, study: Study, patient: int, answer: Explanation, folder: Path
 ) -> dict[str, bytes]:
-    """Write the pictures and return the map with its caption, or say how to get them."""
+    """Write the pictures and return the map with its caption; without matplotlib, say how to get the map."""
+    columns = " and ".join(PLANE)
+    written, maps = [], {}
     if find_spec("matplotlib") is None:
-        console.print("The pictures were skipped: they need matplotlib, pip install 'ssba[plot]'.\n")
-        return {}
-    drawn = [picture(lambda ax: draw_map(study, patient, ax), height=6.4)]
+        console.print("The map was skipped: it needs matplotlib, pip install 'ssba[plot]'.\n")
+    else:
+        drawn = draw_map(study, patient)
+        (folder / MAP).write_bytes(drawn)
+        written.append(f"{folder / MAP}, where only {columns} may change")
+        maps[f"The model's answer where only {columns} may change"] = drawn
     if answer.best is not None or answer.bounded is not None:
-        drawn.append(picture(lambda ax: draw_changes(study, answer, ax), height=8.0))
-        drawn.append(picture(lambda ax: draw_plan(study, answer, ax), height=4.5))
-    for name, png in zip(PICTURES, drawn, strict=False):
-        (folder / name).write_bytes(png)
-    named = ", ".join(str(folder / name) for name, _ in zip(PICTURES, drawn, strict=False))
-    console.print(f"Pictures: {named}; the first shows where only {' and '.join(PLANE)} may change.\n")
-    return {f"The model's answer where only {' and '.join(PLANE)} may change": drawn[0]}
-
-
-def picture(draw: "Callable[[Axes], object]", height: float) -> bytes:
-    """Return what is drawn as PNG."""
-    from matplotlib.figure import Figure
-
-    # A figure of its own, not pyplot's: no window system is asked for.
-    figure = Figure(figsize=(8, height), layout="constrained")
-    draw(figure.subplots())
-    written = BytesIO()
-    figure.savefig(written, dpi=150)
-    return written.getvalue()
+        written.append(str(draw_changes(study, answer).save(folder / CHANGES)))
+        # A bounded move may be to stay, and then there is no step.
+        if (plan := study.explainer.plan(answer)).steps:
+            written.append(str(plan_chart(plan).save(folder / PLAN)))
+    if written:
+        console.print(f"Pictures: {'; '.join(written)}.\n")
+    return maps
 
 
 def write_reports(

@@ -1,8 +1,9 @@
-"""The demo's pictures: the model's decision over two columns, and charts of an answer and its plan."""
+"""The demo's pictures: the model's decision over two columns, and an answer against the data."""
 
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,29 +12,30 @@ from numpy.typing import NDArray
 import ssba
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, PLANE, Lever, Study, declare
 from ssba.results import Explanation
-from ssba.views.charts import DataContext, change_chart, plan_chart
+from ssba.views.charts import DataContext, Picture, change_chart
 from ssba.views.charts.decision_map import Axis, DecisionMap, Point, decision_map
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 
-def draw_map(study: Study, patient: int, ax: "Axes") -> "Axes":
-    """Draw the model's decision over two columns."""
-    return decision_map(map_of(study, patient), ax)
+def draw_map(study: Study, patient: int) -> bytes:
+    """Draw the model's decision over two columns, as PNG."""
+    from matplotlib.figure import Figure
+
+    # A figure of its own, not pyplot's: no window system is asked for.
+    figure = Figure(figsize=(8, 6.4), layout="constrained")
+    decision_map(map_of(study, patient), figure.subplots())
+    written = BytesIO()
+    figure.savefig(written, dpi=150)
+    return written.getvalue()
 
 
-def draw_changes(study: Study, answer: Explanation, ax: "Axes") -> "Axes":
+def draw_changes(study: Study, answer: Explanation) -> Picture:
     """Draw every column now and proposed, against all patients the model was trained on."""
     allowed = {name: lever.allowed(answer.query[name]) for name, lever in LEVERS.items()}
     around = DataContext(study.train, {**allowed, "exang": ("no", answer.query["exang"])}, study.meanings)
-    return change_chart(answer, around, ax=ax)
-
-
-def draw_plan(study: Study, answer: Explanation, ax: "Axes") -> "Axes":
-    """Draw the score after each step of the plan."""
-    return plan_chart(study.explainer.plan(answer), ax=ax)
+    return change_chart(answer, around)
 
 
 def map_of(study: Study, patient: int) -> DecisionMap:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.errors import ArgumentError
-from ssba.views.charts.style import as_written
+from ssba.views.charts.style import as_written, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +155,7 @@ def decision_map(drawn: DecisionMap, ax: "Axes | None" = None) -> "Axes":
     >>> ax.get_xlabel()
     'dose (mg)'
     """
-    ax = _new_axes() if ax is None else ax
+    ax = new_axes(8.0, 6.4) if ax is None else ax
     _draw_sides(drawn, ax)
     _draw_points(drawn, ax)
     _draw_allowed(drawn, ax)
@@ -164,15 +164,6 @@ def decision_map(drawn: DecisionMap, ax: "Axes | None" = None) -> "Axes":
     _draw_others(drawn, ax)
     _label(drawn, ax)
     return as_written(ax)
-
-
-def _new_axes() -> "Axes":
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'ssba[plot]'") from error
-    _, ax = plt.subplots(figsize=(8, 6.4), layout="constrained")
-    return ax
 
 
 def _draw_sides(drawn: DecisionMap, ax: "Axes") -> None:

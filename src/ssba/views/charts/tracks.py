@@ -1,6 +1,6 @@
 """What a change chart draws: a track for each column, from the data's lowest value to its highest.
 
-No drawing happens here, so that matplotlib's charts and the report's SVG show the same.
+No drawing happens here: charts, report pages and matplotlib's parallel coordinates show the same places.
 """
 
 import math

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
 from ssba.results import prose, text
+from ssba.views.charts.plans import plan_chart
 from ssba.views.charts.tracks import DataContext
-from ssba.views.report.pieces import paragraph, section, table
+from ssba.views.report.pieces import figure, paragraph, section, table
 from ssba.views.report.query import column_name
-from ssba.views.report.svg import steps_picture
 
 if TYPE_CHECKING:
     from ssba.results.levers import Lever, LeverTable
@@ -22,20 +22,7 @@ def plan_section(plan: "Plan", around: DataContext) -> Markup | None:
     """Show the steps of a plan, and the score after each."""
     if not plan.steps:
         return section("Step by step", paragraph(plan.sentence))
-    scores = [plan.score, *(step.score_after for step in plan.steps)]
-    picture = None
-    if all(score is not None for score in scores):
-        reached = [False, *(step.reached for step in plan.steps)]
-        sentences = ", ".join(prose.short(score) for score in scores)
-        picture = element(
-            "figure",
-            steps_picture(
-                f"Score of the target after each step: {sentences}", [one or 0.0 for one in scores], reached
-            ),
-            element(
-                "figcaption", "Score of the target after each step; a diamond where the target is reached."
-            ),
-        )
+    has_scores = None not in (plan.score, *(step.score_after for step in plan.steps))
     heads = [
         "Step",
         "What to do",
@@ -49,7 +36,7 @@ def plan_section(plan: "Plan", around: DataContext) -> Markup | None:
         paragraph(_plan_intro(plan)),
         *(paragraph(remark) for remark in _plan_remarks(plan, around)),
         table("The steps of the plan, in order", heads, rows),
-        picture,
+        figure(plan_chart(plan), "Score of the target after each step") if has_scores else None,
     )
 
 

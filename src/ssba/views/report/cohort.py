@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup
 from ssba.results import prose, text
+from ssba.views.charts.cohort import frequency_chart
 from ssba.views.charts.tracks import DataContext, move_of
-from ssba.views.report.pieces import facts, note, paragraph, section, table, tiles
+from ssba.views.report.pieces import facts, figure, note, paragraph, section, table, tiles
 from ssba.views.report.query import column_name
-from ssba.views.report.svg import Bar, bars_picture, curve_key, direction_key, distances_picture
+from ssba.views.svg import distances_picture
 
 if TYPE_CHECKING:
     from ssba.results.cohort.intervals import Estimate
@@ -42,14 +43,10 @@ def columns(cohort: "Cohort", around: DataContext) -> Markup | None:
     used = [one for one in cohort.columns if one.changed]
     if not used:
         return None
-    answers = sum(bool(one.changes) for one in cohort.members)
-    bars = [Bar(around.label(one.column), one.up, one.down, one.changed - one.up - one.down) for one in used]
-    parts = ", ".join(f"{bar.label} {one.changed}" for bar, one in zip(bars, used, strict=True))
     heads = ["Column", "Changes in", "Importance", "Raised", "Lowered", "Other changes"]
     return section(
         "Which columns change",
-        direction_key(),
-        bars_picture(f"In how many of {answers} answers each column changes: {parts}", bars, answers),
+        figure(frequency_chart(cohort, meanings=around.meanings), "In how many answers each column changes"),
         table("How the answers use each column", heads, [_use_row(one, around) for one in used]),
         paragraph(
             "Importance: each answer is worth 1, divided evenly among the columns that it changes. "
@@ -79,13 +76,11 @@ def distances(cohort: "Cohort") -> Markup | None:
     """Show how far the answers are."""
     if not cohort.distances:
         return None
-    groups = _distances(cohort)
     quantiles = {_QUANTILES.get(name, name): f"{value:.4g}" for name, value in cohort.distances.items()}
-    parts = ", ".join(f"{name} {value:.3g}" for name, value in cohort.distances.items())
+    picture = distances_picture(_distances(cohort), "distance from the query", "answers within that distance")
     return section(
         "How far it is",
-        curve_key(groups) if len(groups) > 1 else None,
-        distances_picture(f"Share of the answers found within each distance: {parts}", groups),
+        figure(picture, "Share of the answers found within each distance"),
         facts(quantiles),
     )
 

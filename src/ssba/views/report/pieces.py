@@ -8,6 +8,8 @@ from typing import Any
 from ssba import html
 from ssba.html import Markup, element, joined
 from ssba.version import __version__
+from ssba.views.picture import Picture, picture_style
+from ssba.views.svg import Sign
 
 
 def section(title: str, *content: Any) -> Markup:
@@ -23,8 +25,25 @@ def paragraph(content: Any, **attributes: Any) -> Markup:
 
 def table(caption: str, heads: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Markup:
     """Return a table that scrolls in a box of its own on a narrow screen, which the keyboard reaches, too."""
-    whole = html.table(caption, heads, rows)
-    return element("div", whole, class_="scroll", tabindex="0", role="group", aria_label=caption)
+    return _scrolling(caption, html.table(caption, heads, rows))
+
+
+def figure(picture: Picture, caption: str) -> Markup:
+    """Return a picture with what it shows below; a wide one scrolls on a narrow screen."""
+    return element("figure", _scrolling(caption, picture.inline), element("figcaption", caption))
+
+
+def _scrolling(name: str, wide: Markup) -> Markup:
+    return element("div", wide, class_="scroll", tabindex="0", role="group", aria_label=name)
+
+
+def key(signs: Iterable[Sign]) -> Markup:
+    """Return what marks mean."""
+    listed = [
+        element("li", element("svg", mark, class_="ssba", viewBox="0 0 14 14", aria_hidden="true"), words)
+        for words, mark in signs
+    ]
+    return element("ul", *listed, class_="key", aria_label="What the marks mean")
 
 
 def tiles(facts: Mapping[str, Any]) -> Markup:
@@ -80,4 +99,5 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 @cache
 def _style() -> str:
-    return files("ssba.views.report").joinpath("report.css").read_text(encoding="utf-8")
+    page_style = files("ssba.views.report").joinpath("report.css").read_text(encoding="utf-8")
+    return f"{picture_style()}{page_style}"

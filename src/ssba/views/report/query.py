@@ -1,13 +1,13 @@
 """The sections of a report about one query."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
 from ssba.results import prose, text
 from ssba.views.charts.tracks import DataContext, Track, move_of, tracks_of
-from ssba.views.report.pieces import codes, facts, note, paragraph, section, table, tiles
-from ssba.views.report.svg import key, track_picture
+from ssba.views.report.pieces import codes, facts, key, note, paragraph, section, table, tiles
+from ssba.views.svg import track_picture, track_signs
 
 if TYPE_CHECKING:
     from ssba.results.explanation import Counterfactual, Explanation
@@ -75,19 +75,9 @@ def changes(explanation: "Explanation", around: DataContext) -> Markup | None:
     ]
     return section(
         title,
-        _track_key(drawn, reaches),
+        key(track_signs(drawn, reaches)),
         table(caption, heads, [_change_row(track, reaches) for track in drawn]),
         _all_answers(explanation, around) if len(explanation.counterfactuals) > 1 else None,
-    )
-
-
-def _track_key(drawn: Sequence[Track], reaches: bool) -> Markup:
-    free = [track for track in drawn if not track.is_fixed]
-    return key(
-        reaches,
-        has_data=any(track.shape for track in drawn),
-        has_allowed=any(track.allowed or track.permitted for track in free),
-        has_fixed=len(free) < len(drawn),
     )
 
 
@@ -98,7 +88,7 @@ def _change_row(track: Track, reaches: bool) -> list[Any]:
         Cell(element("span", text.cell(track.now, track.unit), class_="now"), "value"),
         Cell(element("span", text.cell(track.proposed, track.unit), class_=look), "value"),
         prose.direction(track.now, track.proposed),
-        Cell(track_picture(track, reaches), "picture"),
+        Cell(track_picture(track, reaches).inline, "picture"),
     ]
 
 
@@ -176,7 +166,7 @@ def _stays_row(track: Track) -> list[Any]:
         column_name(track.name, track.label),
         Cell(text.cell(track.now, track.unit), "value"),
         "fixed" if track.is_fixed else "may change",
-        Cell(track_picture(track), "picture"),
+        Cell(track_picture(track).inline, "picture"),
     ]
 
 
