@@ -502,9 +502,12 @@ class Explainer:
 
     def __repr__(self) -> str:
         engine = self._engine
+        incomplete = len(engine.background.incomplete)
+        gaps = f", {incomplete:,} of them with missing cells" if incomplete else ""
+        rows = f"{len(engine.background.complete):,} background rows{gaps}"
         return (
             f"<Explainer of {engine.judging.model.name} toward {engine.target_text}, "
-            f"{len(engine.space.features)} columns, {len(engine.background.rows):,} background rows>"
+            f"{len(engine.space.features)} columns, {rows}>"
         )
 
 

@@ -137,7 +137,7 @@ def test_columns_are_those_of_the_new_row_and_of_the_query() -> None:
     ("text", "says"),
     [
         ("chl > 3", "unknown column 'chl' .did you mean 'chol'.*columns are 'age', 'chol'"),
-        ("job == pilot", "unknown column 'pilot'.*in quotes, as in 'pilot'"),
+        ("job == pilot", "unknown column 'pilot'.*in quotes: 'pilot'"),
         (
             "job == 'pilto'",
             "column 'job': unknown level 'pilto'.*'cook', 'nurse', 'pilot'.*did you mean 'pilot'",

@@ -56,6 +56,12 @@ class TestSentence:
     def test_bounded_without_constraints_points_to_the_ranges(self) -> None:
         assert "ranges of the data" in replace(BOUNDED, constraints=()).sentence
 
+    def test_bounded_names_missing_cells_that_might_be_filled(self) -> None:
+        gap = replace(BOUNDED, query={**BOUNDED.query, "ca": None}, constraints=("age == x.age",))
+        assert gap.sentence.endswith("ca is missing and may be filled only with ssba.may_fill('ca').")
+        allowed = replace(gap, constraints=("age == x.age", "ca may be filled"))
+        assert "may_fill" not in allowed.sentence
+
     def test_infeasible_names_the_clash_and_the_remedy(self) -> None:
         clash = ("chol >= 300", "chol <= 200")
         told = replace(FOUND, status=ssba.results.Status.INFEASIBLE, counterfactuals=(), clash=clash).sentence

@@ -60,7 +60,7 @@ def _bounded(explanation: "Explanation") -> str:
         return (
             f"No feasible row was found that reaches {_wished(explanation)}, and no feasible move comes "
             "nearer to the boundary than the query itself; "
-            f"relax a constraint: {_listed(_relaxable(explanation))}."
+            f"relax a constraint: {_listed(_relaxable(explanation))}.{_missing(explanation)}"
         )
     left = score = ""
     if move.distance_to_boundary is not None:
@@ -70,8 +70,21 @@ def _bounded(explanation: "Explanation") -> str:
     return (
         f"No feasible row was found that reaches {_wished(explanation)}. The bounded move changes "
         f"{join(move.changes)}{left}{score}; "
-        f"relax a constraint to get further: {_listed(_relaxable(explanation))}."
+        f"relax a constraint to get further: {_listed(_relaxable(explanation))}.{_missing(explanation)}"
     )
+
+
+def _missing(explanation: "Explanation") -> str:
+    """Say that a missing cell of the query stays missing, where nothing allows it to be filled."""
+    gaps = [
+        name
+        for name, value in explanation.query.items()
+        if value is None and f"{name} may be filled" not in explanation.constraints
+    ]
+    if not gaps:
+        return ""
+    verb = "is" if len(gaps) == 1 else "are"
+    return f" {join(gaps)} {verb} missing and may be filled only with ssba.may_fill({gaps[0]!r})."
 
 
 def _wished(explanation: "Explanation") -> str:

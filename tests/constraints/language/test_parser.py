@@ -235,3 +235,9 @@ def test_a_constraint_object_passes_through_and_other_things_are_refused() -> No
     assert repr(made) == "constraint('age >= x.age')"
     with pytest.raises(ConstraintError, match="not 3"):
         constraint(3)  # type: ignore[arg-type]
+
+
+def test_a_name_with_spaces_is_told_to_stand_in_backticks() -> None:
+    with pytest.raises(ConstraintError, match="names with spaces in backticks, as in: `mean radius` <= 12"):
+        constraint("mean radius <= 12")
+    assert constraint("`mean radius` <= 12").text == "`mean radius` <= 12"

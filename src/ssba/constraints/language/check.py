@@ -42,12 +42,14 @@ def check(constraint: Constraint, features: Mapping[str, Feature]) -> None:
     Traceback (most recent call last):
     ...
     ssba.errors.ConstraintError: constraint '120 <= chl <= 240': unknown column 'chl' (did you mean 'chol'?);
-    columns are 'chol'; a level is written in quotes, as in 'chl'
+    columns are 'chol'
     """
     where = f"constraint {constraint.text!r}"
     if strangers := sorted(columns(constraint) - set(features)):
-        hint = f"a level is written in quotes, as in '{strangers[0]}'"
-        raise ConstraintError(f"{unknown_columns(strangers, list(features), where)}; {hint}")
+        unknown = unknown_columns(strangers, list(features), where)
+        # What is near to a column's name is hardly a level without its quotes.
+        hint = "" if "did you mean" in unknown else f"; a level is written in quotes: '{strangers[0]}'"
+        raise ConstraintError(f"{unknown}{hint}")
     try:
         for clause in constraint.guard + constraint.clauses:
             _check_clause(clause, features)

@@ -221,6 +221,8 @@ class _Reader:
             return "two constraints or an if-rule; there is no 'or', but: cp in {'typical', 'atypical'}"
         if self.next.says("."):
             return "odd column names in backticks, as in: `petal.width` <= 3; only x has cells, as in x.age"
+        if self.next.kind in ("word", "column"):
+            return "names with spaces in backticks, as in: `mean radius` <= 12"
         return _EXAMPLE
 
     def clause(self) -> Clause:
