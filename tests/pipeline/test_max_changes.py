@@ -115,8 +115,8 @@ class TestMaxChanges:
         rows = MIXED[first : first + 8]
         for explanation in PEOPLE.explain_many(rows, sorted(rules), k=k, budget=SMALL, max_changes=most):
             answers = [*explanation.counterfactuals, *filter(None, [explanation.bounded])]
-            assert every(len(answer.changes) <= most for answer in answers)
-            assert every(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
+            assert all(len(answer.changes) <= most for answer in answers)
+            assert all(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
 
     def test_a_column_that_must_change_counts(self) -> None:
         explanation = PLANE.explain(ORIGIN, ["x7 >= 1"], max_changes=2)
@@ -279,7 +279,7 @@ class TestLevers:
         for explanation in PEOPLE.explain_many(rows, sorted(rules), k=k, budget=LARGER, diversity="levers"):
             assert self.incomparable(explanation)
             assert len(explanation.counterfactuals) <= k
-            assert every(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
+            assert all(is_valid(answer, explanation, rules) for answer in explanation.counterfactuals)
 
     def test_other_words_are_refused_with_the_choices(self) -> None:
         wrong: Any = ["levers"]

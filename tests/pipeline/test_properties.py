@@ -19,7 +19,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.support import every
 
 import ssba
 
@@ -267,7 +266,7 @@ def test_answers_of_trained_models_do_too(name: str, start: int, rules: list[lis
     explanations = ON_ARRAYS[name].explain_many(_X[start : start + QUERIES], given_rules, budget=TINY)
     for explanation, own in zip(explanations, rules, strict=True):
         for answer in explanation.counterfactuals:
-            assert every(rule.holds(explanation.query, answer.values) for rule in own), own
+            assert all(rule.holds(explanation.query, answer.values) for rule in own), own
     pairs = answers_of(explanations)
     if pairs:
         sides = [np.array([list(row.values()) for row in side]) for side in zip(*pairs, strict=True)]
