@@ -167,7 +167,7 @@ class TestDensify:
     @pytest.mark.parametrize("method", ["ball", "gaussian"])
     def test_new_points_lie_on_the_boundary_near_the_row(self, method: Any, path: Path | None) -> None:
         made = explainer(scale="none").sample_boundary(50, path=path)
-        dense = made.densify(around=X[0], method=method, radius=1.2, n=400, tolerance=1e-4)
+        dense = made.densify(around=X[0], method=method, radius=1.2, n_pairs=400, tolerance=1e-4)
         assert len(dense) == 450
         assert dense.verify().broken == 0
         near = dense.nearest(X[0], k=400)
@@ -180,23 +180,23 @@ class TestDensify:
     def test_the_nearest_stored_point_gets_nearer(self) -> None:
         made = explainer().sample_boundary(200)
         before = made.nearest(X[5], k=1).distances[0]
-        assert made.densify(around=X[5], n=2000).nearest(X[5], k=1).distances[0] < before
+        assert made.densify(around=X[5], n_pairs=2000).nearest(X[5], k=1).distances[0] < before
 
     def test_the_same_call_adds_nothing_and_a_larger_one_the_rest(self, path: Path | None) -> None:
         made = explainer().sample_boundary(100, path=path)
-        once = made.densify(around=X[0], radius=1.0, n=60)
+        once = made.densify(around=X[0], radius=1.0, n_pairs=60)
         assert len(once) == 160
-        assert len(once.densify(around=X[0], radius=1.0, n=60)) == 160
-        assert len(once.densify(around=X[0], radius=1.0, n=90)) == 190
+        assert len(once.densify(around=X[0], radius=1.0, n_pairs=60)) == 160
+        assert len(once.densify(around=X[0], radius=1.0, n_pairs=90)) == 190
 
     def test_a_set_in_memory_is_left_as_it_was(self) -> None:
         made = explainer().sample_boundary(100)
-        made.densify(around=X[0], n=60)
+        made.densify(around=X[0], n_pairs=60)
         assert len(made) == 100
 
     def test_drawn_rows_meet_the_constraints(self) -> None:
         made = explainer().sample_boundary(10)
-        dense = made.densify(around=X[0], radius=2.0, n=300, constraints=["x0 >= 0.2"])
+        dense = made.densify(around=X[0], radius=2.0, n_pairs=300, constraints=["x0 >= 0.2"])
         assert (dense.points[10:, 0] >= 0.2).sum() >= 300 - 10
 
     def test_a_ball_on_one_side_says_so(self) -> None:
@@ -207,7 +207,7 @@ class TestDensify:
     def test_mixed_columns(self) -> None:
         made = ssba.Explainer(by_kind, FRAME, target=True).sample_boundary(100)
         for method in ("ball", "gaussian"):
-            dense = made.densify(around=FRAME.iloc[1], method=method, radius=1.5, n=200)
+            dense = made.densify(around=FRAME.iloc[1], method=method, radius=1.5, n_pairs=200)
             assert by_kind(dense.points).all()
             assert len(set(dense.points["kind"][100:])) > 1
 
@@ -216,7 +216,7 @@ class TestDensify:
         [
             ({"method": "cube"}, "'ball', 'gaussian'"),
             ({"radius": -1.0}, "above 0"),
-            ({"n": 0}, "1 or more"),
+            ({"n_pairs": 0}, "1 or more"),
             ({"tolerance": 0.0}, "between 0 and 1"),
             ({"tolerance": "fine"}, "between 0 and 1"),
             ({"constraints": ["x0 >= 2", "x0 <= 1"]}, "contradict"),
@@ -315,7 +315,7 @@ class TestAfterOthers:
 class TestInfo:
     def test_plain_facts_without_a_model(self, tmp_path: Path) -> None:
         made = explainer().sample_boundary(100, path=tmp_path / "a")
-        made.densify(around=X[0], n=50)
+        made.densify(around=X[0], n_pairs=50)
         told = ssba.boundary_info(tmp_path / "a")
         assert told["points"] == 150
         assert told["points_by_kind"] == {"pairs": 100, "around": 50}

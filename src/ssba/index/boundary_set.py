@@ -169,7 +169,7 @@ class BoundarySet:
         around: Any,
         method: Method = "ball",
         radius: float | None = None,
-        n: int = 1000,
+        n_pairs: int = 1000,
         *,
         constraints: Constraints = (),
         tolerance: float = 1e-3,
@@ -178,7 +178,7 @@ class BoundarySet:
         """Find more boundary points near a row, and return the set with them.
 
         Rows are drawn around it, the model tells on which side each lies, and pairs from the two sides are
-        bisected. The same call again finds the same points; a larger `n` adds to them.
+        bisected. The same call again finds the same points; a larger `n_pairs` adds to them.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class BoundarySet:
         radius : float, optional
             The ball's radius, or how far normal draws lie on average, in the explainer's distance; by default
             half as far again as the nearest stored point.
-        n : int
+        n_pairs : int
             How many pairs to bisect.
         constraints
             What the drawn rows must meet, as for `Explainer.explain`.
@@ -198,7 +198,7 @@ class BoundarySet:
         """
         engine = self._engine
         one_of("method", method, get_args(Method))
-        n = whole("densify(n=...)", n, at_least=1)
+        n = whole("densify(n_pairs=...)", n_pairs, at_least=1)
         tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
         x = engine.space.encode_row(around)
         given = constraint_list(constraints, engine.space.by_name)

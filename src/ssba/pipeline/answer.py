@@ -189,11 +189,10 @@ def _stopped(state: QueryState, evidence: Evidence) -> Stopped:
     found, spent = state.found, state.spent
     if found.status in (Status.INFEASIBLE, Status.ALREADY_THERE) or evidence.proof is not None:
         return "exact"
-    if not state.query.regions:
-        return "seconds" if state.limits.is_over() else "settled"
-    if found.status is Status.OUT_OF_BUDGET and spent.stopped_by is None:
-        return "seconds" if state.limits.is_over() else "rows"
-    return spent.stopped_by or "settled"
+    if spent.stopped_by is not None:
+        return spent.stopped_by
+    # Compiling constraints, and rows that are asked before any search, end with the time alone.
+    return "seconds" if state.limits.is_over() else "settled"
 
 
 def _explanation(state: QueryState, budget: Budget, seconds: float) -> Explanation:

@@ -123,6 +123,11 @@ def _out_of_budget(explanation: "Explanation") -> str:
             f"No row was found that meets the constraints {_listed(explanation.constraints)}{within}, but it "
             f"is not certain that there is none; relax one of them{more}."
         )
+    if explanation.stopped not in ("rows", "seconds"):
+        return (
+            f"No feasible row was found that reaches {_wished(explanation)}, nor a bounded move, but it is "
+            f"not certain that there is none; relax a constraint: {_listed(_relaxable(explanation))}."
+        )
     if explanation.stopped == "seconds" and budget.seconds is not None:
         return (
             f"The budget of {budget.seconds:g} seconds ran out before any feasible row reached "

@@ -5,39 +5,12 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.constraints.cases import FEATURES, X
 
 from ssba.columns.features import Feature
 from ssba.constraints.constraint import check, constraint, holds, transition
 from ssba.constraints.language.atoms import Atom, Bound, Fill, Keep, Levels, Linear, alternatives
 from ssba.constraints.language.tree import Arithmetic, Comparison, Expression, New, Number, Old
-
-SCHOOL = ("none", "HS", "BSc", "PhD")
-FEATURES = {
-    feature.name: feature
-    for feature in (
-        Feature("age", "integer"),
-        Feature("chol", "numeric", data_low=-8.0, data_high=8.0),
-        Feature("max HR", "numeric"),
-        Feature("school", "ordinal", SCHOOL),
-        Feature("parent", "ordinal", SCHOOL),
-        Feature("ca", "ordinal", (1, 2, 5)),
-        Feature("job", "categorical", ("cook", "nurse", "pilot")),
-        Feature("wish", "categorical", ("pilot", "vet", "cook")),
-        Feature("fbs", "boolean", (False, True)),
-    )
-}
-X = {
-    "age": 50,
-    "chol": 200.0,
-    "max HR": 150.0,
-    "school": "HS",
-    "parent": "BSc",
-    "ca": 2,
-    "job": "cook",
-    "wish": "vet",
-    "fbs": True,
-}
-
 
 STEPS = st.sampled_from([-8.0, -2.5, -1.0, 0.0, 0.3, 1.0, 2.0, 2.4, 3.0, 8.0])
 WHOLE = st.integers(-3, 5)
