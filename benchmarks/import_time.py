@@ -1,6 +1,6 @@
 """CPU seconds that `import ssba` costs beyond the numpy and scipy it uses.
 
-Run as `python -m benchmarks.import_time`; the promise is under half a second.
+Run as `python -m benchmarks.import_time`; the promise is a quarter of a second at most.
 """
 
 import statistics

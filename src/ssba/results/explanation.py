@@ -250,6 +250,11 @@ class Explanations(JsonForm, Sequence[Explanation]):
         return iter(self.items)
 
     @property
+    def sentence(self) -> str:
+        """How many of them ended how."""
+        return f"{text.overview(self.items).strip('<>')}."
+
+    @property
     def answered(self) -> tuple[int, ...]:
         """The positions of the queries that have a counterfactual."""
         return tuple(i for i, one in enumerate(self.items) if one.best is not None)
@@ -307,6 +312,7 @@ class Explanations(JsonForm, Sequence[Explanation]):
             "layout": to_plain(self.layout),
             "shared": shared,
             "items": own,
+            "sentence": self.sentence,
         }
 
     @classmethod

@@ -49,8 +49,9 @@ _MANY = {
         "layout": {"anyOf": [{"$ref": "#/$defs/Layout"}, {"type": "null"}]},
         "shared": {"type": "object", "description": "Parts of an Explanation that all items have in common."},
         "items": {"type": "array", "items": {"type": "object"}, "description": "The other parts of each."},
+        "sentence": {"type": "string"},
     },
-    "required": ["schema", "kind", "row_labels", "layout", "shared", "items"],
+    "required": ["schema", "kind", "row_labels", "layout", "shared", "items", "sentence"],
     "additionalProperties": False,
 }
 

@@ -143,7 +143,7 @@ class Folder:
         if not found:
             raise BoundaryFileError(
                 f"cannot open {self.path}: the folder holds no boundary index; check the path, or make one "
-                "with sample_boundary(n, path=...)"
+                "with sample_boundary(n_pairs, path=...)"
             )
         return sorted(found, reverse=True)
 
