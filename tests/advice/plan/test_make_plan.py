@@ -274,7 +274,9 @@ class TestMissingCells:
 
         explainer = ssba.Explainer(model, self.DATA, target=True)
         query = {"a": None, "b": 20.0, "c": None}
-        plan = plan_of(explainer, query, ["a may be filled", "b <= 60"], max_step={"a": 1, "b": 25})
+        plan = plan_of(
+            explainer, query, ["a may be filled", "a <= 2.5", "b <= 60"], max_step={"a": 1, "b": 25}
+        )
         assert plan.reached
         assert {step.columns: step.changes for step in plan.steps}[("a",)]["a"][0] is None
         assert plan.final["c"] is None
