@@ -90,6 +90,9 @@ class Explainer:
         What a number's change is divided by; ``"none"`` is the paper's raw units.
     weights : mapping, optional
         Factors for columns whose change is harder (above 1) or easier (below 1).
+    background_rows : int
+        How many background rows queries may ask the model about, as starts and as neighbours of answers; a
+        fixed choice if there are more. `sample_boundary` asks about all.
     seed : int
         Same input and seed, same answer.
 
@@ -116,10 +119,12 @@ class Explainer:
         distance: Norm = "l2",
         scale: ScaleName | Mapping[str, float] = "std",
         weights: Mapping[str, float] | None = None,
+        background_rows: int = 2000,
         seed: int = 0,
     ) -> None:
         seed = whole("seed", seed, at_least=0)
-        settings = Settings(target, features, columns, distance, scale, weights, seed)
+        asked = whole("background_rows", background_rows, at_least=1)
+        settings = Settings(target, features, columns, distance, scale, weights, asked, seed)
         self._engine: Engine = build_engine(model, data, settings)
         self._others: dict[Any, Engine] = {}
         constant = [one.name for one in self._engine.space.features if one.is_constant]
@@ -446,6 +451,15 @@ class Explainer:
             The folder of an index to add them to; without it they stay in memory.
         """
         return read_set(self._engine, source, path)
+
+    @property
+    def rows_used(self) -> int:
+        """How many rows the model was asked about so far: when it was tried out, and by all calls since.
+
+        A result's own `rows_used` leaves out what belongs to the explainer: background rows and boundary
+        points for bounded moves, which later queries share.
+        """
+        return self._engine.tally.rows
 
     def _toward(self, target: Any) -> Engine:
         """Return the engine of a call's target."""

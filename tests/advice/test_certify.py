@@ -63,6 +63,10 @@ SETTLED: dict[str, tuple[str, dict[str, Any]]] = {
     "found": ("found", {}),
     "bounded": ("bounded", {"constraints": [*HELD, "chol within 2%"]}),
     "infeasible": ("infeasible", {"constraints": ["age >= 70", "age <= 60"]}),
+    "more changes asked for than allowed": (
+        "infeasible",
+        {"constraints": ["age >= 70", "chol <= 150"], "max_changes": 1},
+    ),
     "already there": ("already_there", {"query": HEART[MODEL.predict(HEART) == "no disease"].iloc[0]}),
     "few": ("found", {"constraints": [], "max_changes": 2}),
     "plausible": ("found", {"constraints": [], "plausible": True}),

@@ -26,13 +26,74 @@ class TestRows:
         assert len(engine(lambda rows: rows["a"].to_numpy() > 0.5, data).background.rows) == 200
 
 
-class TestPool:
-    def test_it_holds_the_rows_that_reach_the_target(self) -> None:
-        pool = engine().background.pool(Reach(True)).reaching
-        assert len(pool) == plane(X).sum()
-        assert plane(pool).all()
+def never() -> bool:
+    return False
 
-    def test_rows_with_missing_cells_are_starts_too_and_never_asked_about_as_they_are(self) -> None:
+
+NOTHING_HELD = np.zeros(3, dtype=bool)
+MANY = np.random.default_rng(1).normal(size=(6000, 3))
+
+
+class TestReaching:
+    def test_all_that_reach_where_they_are_few(self) -> None:
+        made = engine()
+        found = made.background.reaching(X[0], NOTHING_HELD, Reach(True), never)
+        rows = made.judging.known.rows[found]
+        assert len(rows) == plane(X).sum()
+        assert plane(rows).all()
+
+    def test_many_rows_are_asked_about_around_the_query_only(self) -> None:
+        made = engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000)
+        asked = made.tally.rows
+        found = made.background.reaching(np.zeros(3), NOTHING_HELD, Reach(True), never)
+        assert len(found) >= 256
+        assert 0 < made.tally.rows - asked < 4000
+        again = made.background.reaching(np.zeros(3), NOTHING_HELD, Reach(True), never)
+        np.testing.assert_array_equal(again, found)
+
+    def test_what_others_asked_before_makes_no_difference(self) -> None:
+        one, other = (engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000) for _ in range(2))
+        for x in ([0.0, 0, 0], [-2.0, 1, 0], [0.0, -3, 1]):
+            other.background.reaching(np.array(x), NOTHING_HELD, Reach(True), never)
+        query = np.array([1.0, 1, 1])
+        np.testing.assert_array_equal(
+            one.background.reaching(query, NOTHING_HELD, Reach(True), never),
+            other.background.reaching(query, NOTHING_HELD, Reach(True), never),
+        )
+
+    def test_nothing_more_is_asked_once_the_time_is_over(self) -> None:
+        made = engine(lambda rows: rows[:, 0] > 2.0, MANY)
+        asked = made.tally.rows
+        made.background.reaching(np.zeros(3), NOTHING_HELD, Reach(True), lambda: True)
+        assert made.tally.rows == asked
+
+    def test_columns_that_are_held_do_not_count_as_far(self) -> None:
+        wide = MANY * [1, 1, 100]
+        made = engine(lambda rows: rows[:, 0] > 1.5, wide, background_rows=6000, scale="none")
+        held = np.array([False, False, True])
+        found = made.judging.known.rows[made.background.reaching(np.zeros(3), held, Reach(True), never)]
+        assert np.abs(found[:, 2]).mean() > 50
+
+    def test_rows_within_a_distance_are_all_those_there_are(self) -> None:
+        made = engine(lambda rows: rows[:, 0] > 0.5, MANY, background_rows=6000, scale="none")
+        found = made.background.reaching_within(np.zeros(3), 0.8, Reach(True))
+        expected = MANY[(np.linalg.norm(MANY, axis=1) < 0.8) & (MANY[:, 0] > 0.5)]
+        assert len(found) == len(expected) > 3
+        assert (np.diff(np.linalg.norm(found, axis=1)) >= 0).all()
+
+    def test_the_distance_to_the_data_is_that_of_the_nearest_row_that_reaches(self) -> None:
+        made = engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000, scale="none")
+        z = np.array([1.6, 2.0, 2.0])
+        expected = np.linalg.norm(MANY[MANY[:, 0] > 1.5] - z, axis=1).min()
+        assert made.background.distance_to(z, Reach(True), never) == pytest.approx(expected, rel=1e-12)
+
+    def test_no_row_that_reaches_is_infinitely_far(self) -> None:
+        goal = ValueBetween(50.0, 60.0)
+        assert np.isinf(
+            engine(lambda rows: rows[:, 0], target=goal).background.distance_to(X[0], goal, never)
+        )
+
+    def test_rows_with_missing_cells_are_guesses_and_never_asked_about_as_they_are(self) -> None:
         data = pd.DataFrame(X, columns=list("abc"))
         data.loc[:9, "b"] = np.nan
         asked = []
@@ -41,17 +102,25 @@ class TestPool:
             asked.append(rows)
             return rows["a"].to_numpy() > 0.5
 
-        pool = engine(model, data).background.pool(Reach(True))
-        assert np.isnan(pool.guesses).any(axis=1).sum() == len(pool.guesses) == 10
-        assert not np.isnan(pool.reaching).any()
+        made = engine(model, data)
+        guesses = made.background.guesses
+        assert np.isnan(guesses).any(axis=1).sum() == len(guesses) == 10
+        assert not np.isnan(made.judging.known.rows).any()
         assert asked
         assert not any(rows.isna().any(axis=None) for rows in asked)
 
     def test_a_class_that_is_never_predicted_is_refused(self) -> None:
         model = LogisticRegression().fit(X, plane(X))
         model.intercept_[:] = -100.0
-        with pytest.raises(OneSided, match="misses True on all 200 background rows"):
-            engine(model).background.pool(Reach(True))
+        with pytest.raises(OneSided, match="misses True on all 200 background rows: "):
+            engine(model).background.check_two_sides(Reach(True))
+
+    def test_where_not_all_were_asked_the_remedy_is_to_ask_about_more(self) -> None:
+        background = engine(
+            lambda rows: np.where(rows[:, 0] > 99, 1, 0), target=0, background_rows=50
+        ).background
+        with pytest.raises(OneSided, match=r"all 50 background rows that were asked about, of 200.*_rows="):
+            background.check_two_sides(Reach(1))
 
 
 class TestSides:

@@ -22,7 +22,8 @@ def test_another_class_is_judged_by_the_same_model() -> None:
     one = engine()
     other = one.toward(False)
     assert other.judging is one.judging
-    np.testing.assert_array_equal(other.background.pool(Reach(False)).reaching[:, 0] > 0.5, False)
+    known = other.judging.known
+    np.testing.assert_array_equal(known.reached(Reach(False)), ~plane(known.rows))
 
 
 def test_a_target_that_the_model_cannot_be_judged_by_is_refused() -> None:

@@ -217,6 +217,14 @@ class TestInfeasible:
         assert found.status == "out_of_budget"
         assert found.sentence
         assert repr(found)
+        assert found.prediction is not None
+        assert explainer.check_certificate(explainer.certificate(found)).passed
+
+    def test_a_query_that_reaches_is_there_even_if_the_time_is_over(self) -> None:
+        explainer = ssba.Explainer(sums_above(9), COUNTS, target=True)
+        rules = ["a + b >= 12", "a - b <= 3"]
+        found = explainer.explain({"a": 9, "b": 9}, rules, budget=ssba.Budget(rows=1000, seconds=1e-9))
+        assert found.status == "already_there"
 
 
 class TestWhyNot:

@@ -95,7 +95,7 @@ def draw_fitted(
     if any(one.dtype == "str" for one in columns):
         model = make_pipeline(_encoded(rng, columns, data, as_array, scaled=False), model)
     elif isinstance(model, GradientBoostingClassifier | GradientBoostingRegressor) and np.isnan(data).any():
-        model = make_pipeline(SimpleImputer(), model)
+        model = make_pipeline(SimpleImputer(keep_empty_features=True), model)
     return Fitted(model, y), regression
 
 
@@ -140,7 +140,14 @@ def _encoded(rng: Rng, columns: tuple[Column, ...], data: Matrix, as_array: bool
         if one.dtype == "str" or (one.kind in ("integer", "categorical") and rng.random() < 0.2):
             parts.append((_encoder(rng), where))
         elif one.dtype == "int64" and (data[:, j] == 0).any() and rng.random() < 0.25:
-            parts.append((make_pipeline(SimpleImputer(missing_values=0), StandardScaler()), where))
+            parts.append(
+                (
+                    make_pipeline(
+                        SimpleImputer(missing_values=0, keep_empty_features=True), StandardScaler()
+                    ),
+                    where,
+                )
+            )
         else:
             parts.append((_number_steps(rng, bool(np.isnan(data[:, j]).any()), scaled), where))
     return make_column_transformer(*parts)
@@ -157,7 +164,7 @@ def _encoder(rng: Rng) -> Any:
 
 def _number_steps(rng: Rng, missing: bool, scaled: bool) -> Any:
     if missing:
-        return make_pipeline(SimpleImputer(), StandardScaler())
+        return make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     if not scaled or rng.random() < 0.3:
         return "passthrough"
     return StandardScaler() if rng.random() < 0.7 else MinMaxScaler()

@@ -113,6 +113,13 @@ class TestBall:
         assert large is not None
         assert large.values["n"] == 11
 
+    def test_where_only_categories_may_change_an_answer_has_room_as_it_is(self) -> None:
+        data = pd.DataFrame({"a": ["red", "green"] * 50, "b": ["x", "y", "z", "z"] * 25})
+        explainer = ssba.Explainer(lambda rows: (rows["a"] == "green").to_numpy(), data, target=True)
+        found = explainer.explain({"a": "red", "b": "x"}, margin=ssba.ball(0.05))
+        assert found.best is not None
+        assert found.best.changes == {"a": ("red", "green")}
+
 
 class TestScoreMargin:
     def test_a_class_leads_by_the_margin(self) -> None:

@@ -5,8 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import ssba
+from ssba.errors import ArgumentError
 
 RNG = np.random.default_rng(31)
 # Two clouds; the straight way to the boundary leads through empty space.
@@ -114,3 +118,29 @@ def test_mixed_columns_and_scores() -> None:
 def test_other_values_are_refused(given: Any) -> None:
     with pytest.raises(ssba.errors.ArgumentError, match=r"plausible is .*; give True or False"):
         EXPLAINER.explain(LEFT[0], plausible=given)
+
+
+def test_repeated_rows_do_not_make_the_data_any_denser() -> None:
+    repeated = ssba.Explainer(beyond, np.repeat(CLOUDS, 4, axis=0), target=True, scale="none")
+    once = EXPLAINER.explain(LEFT[0], plausible=True).best
+    several = repeated.explain(LEFT[0], plausible=True).best
+    assert once is not None
+    assert several is not None
+    assert several.distance == pytest.approx(once.distance, rel=0.02)
+    assert 0 < apart(row_of(several), RIGHT).min() <= USUAL * (1 + 1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_scaler_and_a_plane_are_given_no_undefined_cells_where_rows_repeat() -> None:
+    rows = np.repeat(CLOUDS, 3, axis=0)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, beyond(rows))
+    found = ssba.Explainer(model, rows, target=True).explain(LEFT[0], plausible=True)
+    assert found.best is not None
+    assert found.best.distance_to_data is not None
+    assert found.best.distance_to_data > 0
+
+
+def test_one_row_however_often_it_occurs_is_too_few() -> None:
+    rows = np.concatenate([LEFT, np.repeat(RIGHT[:1], 50, axis=0)])
+    with pytest.raises(ArgumentError, match="at least 2 different background rows"):
+        ssba.Explainer(beyond, rows, target=True).explain(LEFT[0], plausible=True)

@@ -12,6 +12,7 @@ from ssba.constraints.lists import constraint_list
 from ssba.engine import Engine
 from ssba.errors import SsbaError
 from ssba.models.targets import describe
+from ssba.pipeline.max_changes import force_too_many
 from ssba.results.certificate import (
     Certificate,
     CertificateCheck,
@@ -83,8 +84,12 @@ def _metric_check(engine: Engine, shown: Explanation) -> Check:
 
 def _query_check(context: Context, shown: Explanation) -> Check:
     if shown.status is Status.INFEASIBLE:
-        empty = not context.regions
-        return Check("query", empty, f"{'no row meets' if empty else 'some rows meet'} all constraints")
+        most = context.options.max_changes
+        limit = "" if most is None else f" with max_changes={most}"
+        empty = force_too_many(context.regions, len(context.x) if most is None else most)
+        return Check(
+            "query", empty, f"{'no row meets' if empty else 'some rows meet'} all constraints{limit}"
+        )
     target = describe(context.goal)
     if target != shown.target:
         return Check("query", False, f"the target is {target}, not {shown.target} as certified")

@@ -1,9 +1,9 @@
 """The background rows: those on the target's side, pairs across the boundary, and some points on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,21 +31,22 @@ from ssba.models.targets import (
     target_of,
 )
 from ssba.search.plausible import Neighbourhood
-from ssba.search.starts import Pool
+from ssba.search.repeats import different
 
-# Target-side rows that a query starts from; more cost time and find nothing nearer once refined.
-_POOL_ROWS = 2000
-# Target-side rows among which the nearest to an answer is looked for.
-_NEIGHBOURS = 5000
+# A query asks about further background rows until so many are known that reach its goal.
+_ENOUGH = 256
+# Rows with missing cells that a query starts from, filled.
+_INCOMPLETE = 2000
+# Neighbours for so many goals are kept: a goal that is relative to the query has one a query.
+_MOST_GOALS = 64
 # Boundary points that bounded moves begin with, sampled once per explainer.
 _OWN_BOUNDARY = 500
-# What background rows say about so many goals is kept.
-_MOST_GOALS = 64
 # A batch of segments large enough to outweigh the fixed cost of a model call, small enough for the cache.
 _BATCH_CELLS = 131_072
 
-
-Kept = TypeVar("Kept")
+Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+IsOver = Callable[[], bool]
 
 
 class OneSided(ModelError):
@@ -72,84 +73,126 @@ class Background:
     target: Any
     seed: int
 
-    def _reached(self, goal: Goal) -> NDArray[np.bool_]:
-        """Tell which rows reach a goal, as the model said when it was asked."""
-        return np.asarray(self.judging.reply(goal, self.judging.predicted).reached)
+    def reaching(self, x: Vector, held: NDArray[np.bool_], goal: Goal, is_over: IsOver) -> Numbers:
+        """Return the numbers of chosen rows that reach a query's goal; of many, those near it.
 
-    def pool(self, goal: Goal) -> Pool:
-        """Return background rows on the target's side, and as guesses those with missing cells.
-
-        A fixed choice of each if there are many.
+        `held` are the columns that the query's constraints hold, so that it does not matter what they hold.
         """
-        reaching = self.rows[self.reaching(goal)]
-        if not len(reaching) and self.judging.model.classes is not None and not isinstance(goal, Probability):
-            self.refuse_one_side(goal)
-        return Pool(reaching, self.incomplete[self._some(len(self.incomplete))])
+        known = self.judging.known
+        distance = self._distance(np.where(held, x, known.rows), x)
+        return known.nearest_reaching(
+            goal, distance, lambda _, found: sum(map(len, found)) < _ENOUGH and not is_over()
+        )
 
-    def reaching(self, goal: Goal) -> NDArray[np.int64]:
-        """Return the numbers of background rows that reach a goal, as the model said when it was asked.
+    def reaching_within(self, x: Vector, within: float, goal: Goal) -> Matrix:
+        """Return all chosen rows nearer than `within` that reach a goal, the nearest first."""
+        known = self.judging.known
+        distance = self._distance(known.rows, x)
+        found = known.nearest_reaching(goal, distance, lambda begins, _: begins < within)
+        found = found[distance[found] < within]
+        return np.asarray(known.rows[found[np.argsort(distance[found], kind="stable")]])
 
-        A fixed choice if there are many.
-        """
+    def distance_to(self, z: Vector, goal: Goal, is_over: IsOver) -> float:
+        """Return how far a row is from the nearest chosen row that reaches a goal; infinite without any."""
+        known = self.judging.known
+        distance = self._distance(known.rows, z)
 
-        def choose() -> NDArray[np.int64]:
-            numbers = np.flatnonzero(self._reached(goal))
-            return np.asarray(numbers[self._some(len(numbers))])
+        def nearest(found: Sequence[Numbers]) -> float:
+            return float(distance[np.concatenate(found)].min(initial=np.inf))
 
-        return _kept(self._reaching, goal, choose)
+        def may_hold_nearer(begins: float, found: Sequence[Numbers]) -> bool:
+            return begins < nearest(found) and not is_over()
+
+        return nearest([known.nearest_reaching(goal, distance, may_hold_nearer)])
 
     @cached_property
-    def _reaching(self) -> dict[Goal, NDArray[np.int64]]:
-        return {}
-
-    def _some(self, count: int) -> NDArray[np.int64]:
-        return np.asarray(shuffle(count, self.seed, salt=7)[:_POOL_ROWS])
+    def guesses(self) -> Matrix:
+        """Rows with missing cells, which may serve a query once they are filled; a fixed choice of many."""
+        return self.incomplete[shuffle(len(self.incomplete), self.seed, salt=7)[:_INCOMPLETE]]
 
     def neighbourhood(self, goal: Goal) -> Neighbourhood:
-        """Return the complete background rows on the target's side, as neighbours; a fixed choice if many."""
-
-        def choose() -> Neighbourhood:
-            rows = self.rows[self._reached(goal)]
-            chosen = rows[shuffle(len(rows), self.seed, salt=11)[:_NEIGHBOURS]]
-            return Neighbourhood(chosen, self.metric)
-
-        return _kept(self._neighbourhoods, goal, choose)
+        """Return the different rows among the chosen ones that reach a goal, as neighbours."""
+        if goal not in self._neighbourhoods:
+            if len(self._neighbourhoods) >= _MOST_GOALS:
+                self._neighbourhoods.pop(next(iter(self._neighbourhoods)))
+            rows = self.judging.known.rows[self.judging.known.reached(goal)]
+            # A row that occurs twice is no neighbour of itself.
+            self._neighbourhoods[goal] = Neighbourhood(rows[different(rows)], self.metric)
+        return self._neighbourhoods[goal]
 
     @cached_property
     def _neighbourhoods(self) -> dict[Goal, Neighbourhood]:
         return {}
 
-    def refuse_one_side(self, goal: Goal) -> None:
-        """Raise because all background rows lie on one side of the boundary."""
-        seen = "reaches" if len(self.rows) and self._reached(goal).all() else "misses"
+    def _distance(self, rows: Matrix, x: Vector) -> Vector:
+        return np.asarray(self.metric.distance(rows, x))
+
+    def check_two_sides(self, goal: Goal) -> None:
+        """Refuse a class that the model gives to none of the chosen rows, or to all of them."""
+        if self.judging.model.classes is not None and not isinstance(goal, Probability):
+            reached = self.judging.known.reached(goal)
+            if not reached.any():
+                self._refuse_one_side(goal, reached)
+
+    def _refuse_one_side(self, goal: Goal, reached: NDArray[np.bool_]) -> NoReturn:
+        """Raise because all background rows that were asked about lie on one side of the boundary."""
+        seen = "reaches" if len(reached) and reached.all() else "misses"
+        which = f"all {len(reached):,} background rows"
+        remedy = "give background data on both sides, or check target and model"
+        if len(reached) < len(self.rows):
+            which += f" that were asked about, of {len(self.rows):,}"
+            remedy = "ask about more of them with background_rows=..., or " + remedy
         raise OneSided(
-            f"{self.judging.model.name} {seen} {describe(goal)} on all {len(self.rows)} background rows: "
-            "there is no boundary between them; give background data on both sides, or check target and model"
+            f"{self.judging.model.name} {seen} {describe(goal)} on {which}: there is no boundary between "
+            f"them; {remedy}"
         )
 
     def sides(self, labels: Any = None) -> list[Sides]:
-        """Split the background rows at the boundary: in two, or class by class where any other class will do.
+        """Split all background rows at the boundary: in two, or by class where any other class will do.
 
         `labels` keeps only rows that the model predicts correctly (paper, algorithm 1, step 3).
         """
-        keep = self._correct(labels)
+        predicted = self.judging.predicted
+        return self._split(
+            self.rows,
+            lambda goal: np.asarray(self.judging.reply(goal, predicted).reached),
+            predicted.labels,
+            self._correct(labels),
+        )
+
+    def _known_sides(self) -> list[Sides]:
+        """Split the chosen rows in the same way."""
+        known = self.judging.known
+        labels = known.labels if self.target is None else None
+        return self._split(known.rows, known.reached, labels, np.ones(len(known.rows), dtype=bool))
+
+    def _split(
+        self,
+        rows: Matrix,
+        reached: Callable[[Goal], NDArray[np.bool_]],
+        labels: NDArray[Any] | None,
+        keep: NDArray[np.bool_],
+    ) -> list[Sides]:
         split = []
-        for goal, among in self.goals:
-            reached = self._reached(goal)
-            leaving, reaching = (
-                self.rows[~reached & keep & among],
-                self.rows[reached & keep & among],
-            )
+        goals = self._goals_of(labels, len(rows))
+        for goal, among in goals:
+            reaches = reached(goal)
+            leaving, reaching = rows[~reaches & keep & among], rows[reaches & keep & among]
             if len(leaving) and len(reaching):
                 split.append(Sides(leaving, reaching, goal))
         if not split:
-            self.refuse_one_side(self.goals[0][0])
+            self._refuse_one_side(goals[0][0], reached(goals[0][0]))
         return split
 
     @cached_property
-    def goals(self) -> list[tuple[Goal, NDArray[np.bool_]]]:
-        """Return the goals whose boundaries make up the target's, each with the rows it concerns."""
-        everyone = np.ones(len(self.rows), dtype=bool)
+    def goals(self) -> tuple[Goal, ...]:
+        """The goals whose boundaries make up the target's."""
+        labels = self.judging.predicted.labels if self.target is None else None
+        return tuple(goal for goal, _ in self._goals_of(labels, len(self.rows)))
+
+    def _goals_of(self, labels: NDArray[Any] | None, count: int) -> list[tuple[Goal, NDArray[np.bool_]]]:
+        """Return the goals whose boundaries make up the target's, each with the rows that it concerns."""
+        everyone = np.ones(count, dtype=bool)
         if isinstance(self.target, ValueChange):
             raise TargetError(
                 "ssba.value_change(...) is relative to a query, so that without one there is no boundary; "
@@ -157,12 +200,11 @@ class Background:
             )
         if self.target is not None:
             return [(resolve(self.target, None), everyone)]
-        predicted = self.judging.predicted.labels
-        assert predicted is not None
-        seen = [label for label in self.judging.model.classes or () if (predicted == label).any()]
+        assert labels is not None
+        seen = [label for label in self.judging.model.classes or () if (labels == label).any()]
         goals: list[tuple[Goal, NDArray[np.bool_]]] = []
         for i, label in enumerate(seen[: max(1, len(seen) - 1)]):
-            earlier = np.isin(predicted, np.array(seen[:i], dtype=predicted.dtype)) if i else ~everyone
+            earlier = np.isin(labels, np.array(seen[:i], dtype=labels.dtype)) if i else ~everyone
             goals.append((Leave(label), ~earlier))
         return goals
 
@@ -195,7 +237,7 @@ class Background:
         )
 
     def streams(self, tolerance: float, labels: Any = None, resolution: int = 1) -> list[Stream]:
-        """Return the pairs of background rows from the two predicted sides, and how they are bisected."""
+        """Return the pairs of all background rows from the two sides, and how they are bisected."""
         sampling = self.sampling(tolerance, resolution)
         return [Stream(sides, sampling) for sides in self.sides(labels)]
 
@@ -214,7 +256,7 @@ class Background:
         """How segments between rows are walked."""
         return Path(self.metric.discrete, self.judging.space.grid.snap, self.is_plain)
 
-    def own_boundary(self, goal: Goal, is_over: Callable[[], bool] = lambda: False) -> Matrix:
+    def own_boundary(self, goal: Goal, is_over: IsOver = lambda: False) -> Matrix:
         """Return some boundary points for bounded moves; none where one side is empty, or time is up.
 
         They are found when they are first needed, and kept. Where the target is relative to the query, so are
@@ -234,10 +276,11 @@ class Background:
     def _boundary_points(self) -> dict[Goal | None, Matrix]:
         return {}
 
-    def _find_boundary(self, is_over: Callable[[], bool]) -> Matrix | None:
+    def _find_boundary(self, is_over: IsOver) -> Matrix | None:
         """Bisect pairs of background rows; None where time is up before all are done."""
         try:
-            streams = self.streams(tolerance=1e-3)
+            sampling = self.sampling(tolerance=1e-3)
+            streams = [Stream(sides, sampling) for sides in self._known_sides()]
         except OneSided:
             return self.rows[:0]
         oracle, found = self.judging.oracle(), []
@@ -263,15 +306,3 @@ class Background:
             and not self.metric.discrete.any()
             and not np.isnan(self.rows).any()
         )
-
-
-def _kept(known: dict[Goal, Kept], goal: Goal, make: Callable[[], Kept]) -> Kept:
-    """Return what is known about a goal, or make it; the oldest goals are forgotten.
-
-    Most explainers have one goal or one a class; where it is relative to the query there is one a query.
-    """
-    if goal not in known:
-        if len(known) >= _MOST_GOALS:
-            known.pop(next(iter(known)))
-        known[goal] = make()
-    return known[goal]

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ssba.boundary.pairs import shuffle
 from ssba.columns.distance import Metric, Norm, ScaleName, metric
 from ssba.columns.features import Declaration
 from ssba.columns.space import Matrix, Space, build_space
 from ssba.engine.background import Background
+from ssba.engine.choice import choose_rows
 from ssba.engine.judging import Judging
-from ssba.models.model import adapt
+from ssba.models.model import Model, adapt
+from ssba.models.tally import Tally, counted, refuse_chance
 from ssba.models.targets import (
     Goal,
     Probability,
@@ -23,11 +24,12 @@ from ssba.models.targets import (
     describe_target,
     resolve,
 )
+from ssba.models.threads import with_few_threads
 from ssba.results.column import Column, columns_of
 from ssba.search.robust import Surface
 
-# A model shows its classes and whether its scores can be trusted on this many background rows.
-_SAMPLE_ROWS = 1024
+# Of the rows that a model is tried out on, so many are asked about twice.
+_ASKED_TWICE = 32
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Settings:
     distance: Norm = "l2"
     scale: ScaleName | Mapping[str, float] = "std"
     weights: Mapping[str, float] | None = None
+    background_rows: int = 2000
     seed: int = 0
 
 
@@ -52,6 +55,7 @@ class Engine:
     target: Any
     judging: Judging
     background: Background
+    tally: Tally
     seed: int
 
     @cached_property
@@ -74,7 +78,8 @@ class Engine:
         if _needs(target) == _needs(self.target):
             check_target(target, judging.model)
         else:
-            judging = _adapted(self.space, judging.source, self.background.rows, target)
+            model = _adapted(judging.source, target, self.space, judging.sample, self.tally)
+            judging = replace(judging, model=model)
         background = replace(self.background, judging=judging, target=target)
         return replace(self, target=target, judging=judging, background=background)
 
@@ -103,17 +108,23 @@ def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
         # Where most rows have a missing cell the model must be able to take them as they are.
         complete = np.ones(len(Z), dtype=bool)
     rows, incomplete = _on_grid(space, Z[complete]), _on_grid(space, Z[~complete])
-    judging = _adapted(space, model, rows, settings.target)
     measured = metric(space.features, Z, settings.distance, settings.scale, settings.weights)
+    chosen, tally = choose_rows(rows, measured, settings.background_rows), Tally()
+    adapted = _adapted(model, settings.target, space, rows[chosen.sample], tally)
+    judging = Judging(space, adapted, model, rows, chosen)
     background = Background(rows, incomplete, complete, judging, measured, settings.target, settings.seed)
-    return Engine(space, measured, settings.target, judging, background, settings.seed)
+    return Engine(space, measured, settings.target, judging, background, tally, settings.seed)
 
 
-def _adapted(space: Space, model: Any, background: Matrix, target: Any) -> Judging:
+def _adapted(model: Any, target: Any, space: Space, sample: Matrix, tally: Tally) -> Model:
     """Find out how to ask a model for what a target needs; refuse a target that it cannot be judged by."""
-    adapted = adapt(model, space.decode(_sample_of(background)), **_needs(target))
+    # A model that works in place would spoil what is asked about twice.
+    twice = space.decode(sample[:_ASKED_TWICE].copy())
+    adapted = counted(with_few_threads(adapt(model, space.decode(sample), **_needs(target))), tally)
+    tally.rows += len(sample)
     check_target(target, adapted)
-    return Judging(space, adapted, model, background)
+    refuse_chance(adapted, twice)
+    return adapted
 
 
 def _needs(target: Any) -> dict[str, bool]:
@@ -122,11 +133,6 @@ def _needs(target: Any) -> dict[str, bool]:
         "wants_numbers": isinstance(target, ValueBetween | ValueChange),
         "wants_probabilities": isinstance(target, Probability),
     }
-
-
-def _sample_of(background: Matrix) -> Matrix:
-    """Return the background rows that a model is tried out on; the same for every seed."""
-    return background[shuffle(len(background), seed=0, salt=5)[:_SAMPLE_ROWS]]
 
 
 def _on_grid(space: Space, Z: Matrix) -> Matrix:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from ssba.arrays import Array
 from ssba.columns.space import Matrix, Space
+from ssba.engine.asked_rows import AskedRows
+from ssba.engine.choice import Choice
 from ssba.models.model import Model, Output
 from ssba.models.oracle import Oracle
 from ssba.models.row_check import RowCheck
@@ -22,13 +24,15 @@ from ssba.whitebox.read_model import Opened, open_linear_model, open_model
 class Judging:
     """The model, as it is asked about encoded rows, and what it says about the background rows.
 
-    `source` is the user's model as it was given, for those who can look inside.
+    `source` is the user's model as it was given, for those who can look inside. `choice` tells which
+    background rows queries ask about.
     """
 
     space: Space
     model: Model
     source: Any
     background: Matrix
+    choice: Choice
 
     def oracle(self, batch_rows: int = 65_536) -> Oracle:
         """Return a fresh counter of model rows in front of the model."""
@@ -54,9 +58,24 @@ class Judging:
         """The model's inside, where we can read it; reading large forests takes seconds."""
         return self.opened_linear or open_model(self.source, self.model, self.space, self.background)
 
+    @property
+    def sample(self) -> Matrix:
+        """The background rows that the model was tried out on."""
+        return self.background[self.choice.sample]
+
+    @cached_property
+    def known(self) -> AskedRows:
+        """The chosen background rows, with what the model said to the sample, and will say to the others."""
+
+        def ask(rows: Matrix) -> Output:
+            return self.oracle().output(rows, self.may_miss)
+
+        rows = self.background[self.choice.numbers]
+        return AskedRows(rows, self.choice.ends, self.model.on_sample, ask, self.model.classes)
+
     @cached_property
     def predicted(self) -> Output:
-        """What the model says about the background rows."""
+        """What the model says about all background rows, however many."""
         return self.oracle().output(self.background, self.may_miss)
 
     def reply(self, goal: Goal, output: Output) -> Reply:
@@ -88,11 +107,11 @@ class Judging:
     @cached_property
     def batch_matters(self) -> bool:
         """Whether a row's score shifts with its batch by more than rounding absorbs (32-bit networks do)."""
-        among_all = self._scores(self.predicted)
+        among_all = self._scores(self.model.on_sample)
         if among_all is None:
             return False
         for count in (1, 2, 3, 8):
-            few = self._scores(self.oracle().output(self.background[:count], self.may_miss))
+            few = self._scores(self.oracle().output(self.sample[:count], self.may_miss))
             if few is None or np.abs(few - among_all[: len(few)]).max() > 2.0**-40 * self.score_size:
                 return True
         return False
@@ -103,7 +122,7 @@ class Judging:
 
     @cached_property
     def score_size(self) -> float:
-        """A power of two at or above the largest score or number on the background rows."""
-        scores = self._scores(self.predicted)
+        """A power of two at or above the largest score or number on the sample rows."""
+        scores = self._scores(self.model.on_sample)
         largest = 1.0 if scores is None or not scores.size else float(np.abs(scores).max())
         return float(2.0 ** np.ceil(np.log2(largest or 1.0)))

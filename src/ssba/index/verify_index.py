@@ -74,7 +74,7 @@ def holds(engine: Engine, goal: str, rows: Matrix) -> NDArray[np.bool_]:
 
 def goals_by_text(engine: Engine) -> dict[str, Goal]:
     """Return the goals whose boundaries make up the target's, under their words."""
-    return {describe(goal): goal for goal, _ in engine.background.goals}
+    return {describe(goal): goal for goal in engine.background.goals}
 
 
 def keep_what_holds(

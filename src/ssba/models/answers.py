@@ -1,7 +1,7 @@
 """What a model says about rows, and the one type every kind of model is turned into."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, final
 
@@ -30,6 +30,27 @@ class Output:
     scores: Array | None = None
     values: Array | None = None
 
+    def take(self, rows: slice | NDArray[np.int64]) -> "Output":
+        """Return the answers to some of the rows."""
+        parts = (self.labels, self.scores, self.values)
+        return Output(*(None if part is None else part[rows] for part in parts))
+
+
+def joined(parts: Sequence[Output]) -> Output:
+    """Return the answers to batches as the answers to all their rows."""
+    if len(parts) == 1:
+        return parts[0]
+    return Output(
+        labels=_concatenated([part.labels for part in parts]),
+        scores=_concatenated([part.scores for part in parts]),
+        values=_concatenated([part.values for part in parts]),
+    )
+
+
+def _concatenated(arrays: Sequence[Array | None]) -> Array | None:
+    present = [array for array in arrays if array is not None]
+    return np.concatenate(present) if present else None
+
 
 Ask = Callable[[Any], Output]
 
@@ -56,6 +77,8 @@ class Model:
         Whether the scores are probabilities.
     fingerprint
         16 hex digits of the model's answers to the sample rows, so that a retrained model differs.
+    on_sample
+        What `output` gives for the sample rows.
     """
 
     name: str
@@ -63,9 +86,16 @@ class Model:
     has_scores: bool
     gives_probabilities: bool
     fingerprint: str
+    on_sample: Output = field(repr=False)
     labels: Ask = field(repr=False)
     output: Ask = field(repr=False)
     verdict: Ask = field(repr=False)
+
+    def wrapped(self, around: Callable[[Ask], Ask]) -> "Model":
+        """Return the model with something done around each of its questions."""
+        return replace(
+            self, labels=around(self.labels), output=around(self.output), verdict=around(self.verdict)
+        )
 
 
 def fingerprint(name: str, classes: tuple[Any, ...] | None, sample: Output) -> str:

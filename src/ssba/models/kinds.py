@@ -56,6 +56,7 @@ def classifier(trial: Trial, score_calls: Sequence[Call], classes: tuple[Any, ..
         has_scores=usable,
         gives_probabilities=scoring.probabilities,
         fingerprint=fingerprint(trial.name, classes, Output(labels=trial.answer, scores=scoring.on_sample)),
+        on_sample=scoring.read(scoring.on_sample) if usable else plain.on_sample,
         output=_from_scores(scoring) if usable else plain.labels,
         verdict=verdict,
     )
@@ -118,6 +119,11 @@ class _Scoring:
     probabilities: bool
     agrees: bool
 
+    def read(self, scores: Array) -> Output:
+        """Return scores with the labels that follow from them, where these are the model's own."""
+        labels = self.class_labels[first_highest(scores)] if self.agrees else None
+        return Output(labels=labels, scores=scores)
+
 
 def _best_scoring(
     trial: Trial, calls: Sequence[Call], classes: tuple[Any, ...], needs: Needs
@@ -150,12 +156,7 @@ def _scoring(trial: Trial, call: Call, classes: tuple[Any, ...]) -> _Scoring | N
 
 
 def _from_scores(scoring: _Scoring) -> Ask:
-    def output(rows: Any) -> Output:
-        scores = scoring.scores(rows)
-        labels = scoring.class_labels[first_highest(scores)] if scoring.agrees else None
-        return Output(labels=labels, scores=scores)
-
-    return output
+    return lambda rows: scoring.read(scoring.scores(rows))
 
 
 def _label_array(classes: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:

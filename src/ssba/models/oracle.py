@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from ssba.errors import ArgumentError
-from ssba.models.answers import Array, Ask, Model, Output
+from ssba.models.answers import Array, Ask, Model, Output, joined
 from ssba.models.row_check import Mask, RowCheck
 
 
@@ -79,7 +79,7 @@ class Oracle:
         if len(encoded) <= self.batch_rows:
             return self._one_batch(question, encoded)
         starts = range(0, len(encoded), self.batch_rows)
-        return _joined([self._one_batch(question, encoded[i : i + self.batch_rows]) for i in starts])
+        return joined([self._one_batch(question, encoded[i : i + self.batch_rows]) for i in starts])
 
     def _one_batch(self, question: Ask, encoded: Array) -> Output:
         # Counted before the call: rows that made the model fail were asked, too.
@@ -93,18 +93,3 @@ def _nothing(classes: tuple[Any, ...] | None, *, with_scores: bool) -> Output:
         return Output(values=np.empty(0))
     scores = np.empty((0, len(classes))) if with_scores else None
     return Output(labels=np.empty(0, dtype=object), scores=scores)
-
-
-def _joined(parts: list[Output]) -> Output:
-    if len(parts) == 1:
-        return parts[0]
-    return Output(
-        labels=_concatenated([part.labels for part in parts]),
-        scores=_concatenated([part.scores for part in parts]),
-        values=_concatenated([part.values for part in parts]),
-    )
-
-
-def _concatenated(arrays: list[Array | None]) -> Array | None:
-    present = [array for array in arrays if array is not None]
-    return np.concatenate(present) if present else None

@@ -74,7 +74,7 @@ def numbers_model(trial: Trial) -> Model:
 
     seen = Output(values=as_numbers(call, trial.answer, trial.rows))
     mark = fingerprint(trial.name, None, seen)
-    return Model(trial.name, None, False, False, mark, values, values, values)
+    return Model(trial.name, None, False, False, mark, seen, values, values, values)
 
 
 def labels_model(trial: Trial, classes: tuple[Any, ...]) -> Model:
@@ -84,8 +84,9 @@ def labels_model(trial: Trial, classes: tuple[Any, ...]) -> Model:
     def labels(rows: Any) -> Output:
         return Output(labels=as_labels(call, call(rows), rows))
 
-    mark = fingerprint(trial.name, classes, Output(labels=trial.answer))
-    return Model(trial.name, classes, False, False, mark, labels, labels, labels)
+    seen = Output(labels=trial.answer)
+    mark = fingerprint(trial.name, classes, seen)
+    return Model(trial.name, classes, False, False, mark, seen, labels, labels, labels)
 
 
 def seen_classes(labels: Array) -> tuple[Any, ...]:
@@ -157,8 +158,9 @@ def _scores_model(trial: Trial, reading: _Reading) -> Model:
     def both(rows: Any) -> Output:
         return read(floats(call(rows), rows))
 
-    mark = fingerprint(trial.name, reading.classes, read(floats(trial.answer, trial.rows)))
-    return Model(trial.name, reading.classes, True, reading.probabilities, mark, labels, both, both)
+    seen = read(floats(trial.answer, trial.rows))
+    mark = fingerprint(trial.name, reading.classes, seen)
+    return Model(trial.name, reading.classes, True, reading.probabilities, mark, seen, labels, both, both)
 
 
 def _refuse_other_form(call: Call, raw: Array, rows: Any, width: tuple[int, ...]) -> NoReturn:
@@ -180,8 +182,9 @@ def _zero_one_model(trial: Trial) -> Model:
         return Output(labels=answer)
 
     classes = (0.0, 1.0)
-    mark = fingerprint(trial.name, classes, Output(labels=trial.answer))
-    return Model(trial.name, classes, False, False, mark, labels, labels, labels)
+    seen = Output(labels=trial.answer)
+    mark = fingerprint(trial.name, classes, seen)
+    return Model(trial.name, classes, False, False, mark, seen, labels, labels, labels)
 
 
 def _is_zero_or_one(answer: Array) -> Array:

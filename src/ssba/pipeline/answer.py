@@ -23,7 +23,7 @@ from ssba.models.model import Output
 from ssba.models.targets import Goal, describe, resolve
 from ssba.options import Budget, Options
 from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, run_searches, shown_answer
-from ssba.pipeline.begin import begin, give_pools
+from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.evidence import evidence_of
 from ssba.pipeline.margins import ball_holds
@@ -65,7 +65,7 @@ def explain_requests(
         _name_clash(state)
         if state.options.max_changes is not None:
             refuse_too_few_changes(state)
-    predict([state for state in states if state.found.status is None])
+    predict([state for state in states if state.found.status is not Status.INFEASIBLE])
     open_states = [state for state in states if state.found.status is None]
     for _ in range(len(states) - len(open_states)):
         done()
@@ -155,7 +155,7 @@ def search(states: States, boundary: EncodedPoints | None, done: Callable[[], ob
     wanting = solve_exactly(states)
     for _ in range(len(states) - len(wanting)):
         done()
-    give_pools(wanting, boundary)
+    give_starts(wanting, boundary)
     for state in wanting:
         _check_neighbours(state)
     run_searches(wanting, [search_query(state) for state in wanting], done)
@@ -170,8 +170,8 @@ def _check_neighbours(state: QueryState) -> None:
     goal = state.query.goal
     if state.options.plausible and (count := len(state.engine.background.neighbourhood(goal).rows)) < 2:
         raise ArgumentError(
-            f"plausible=True needs at least 2 background rows that reach {describe(goal)}, but there "
-            f"are {count} without missing cells; give more data, or leave plausible out"
+            f"plausible=True needs at least 2 different background rows that reach {describe(goal)}, but "
+            f"there are {count} without missing cells; give more data, or leave plausible out"
         )
 
 

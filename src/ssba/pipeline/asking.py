@@ -59,9 +59,9 @@ def _replies(oracle: Oracle, asked: Sequence[tuple[QueryState, Matrix | Freely]]
     for (state, question), own in zip(asked, rows, strict=True):
         begin, end = end, end + len(own)
         if isinstance(question, Freely):
-            reply = _rounded(judging, goal_reply(state, _part(output, begin, end)))
+            reply = _rounded(judging, goal_reply(state, output.take(slice(begin, end))))
         elif not state.options.asks_only_for_goal:
-            reply = _rounded(judging, judged(state, own, _part(output, begin, end)))
+            reply = _rounded(judging, judged(state, own, output.take(slice(begin, end))))
         else:
             goal = state.query.goal
             if goal not in by_goal:
@@ -103,7 +103,7 @@ def goal_reply(state: QueryState, output: Output) -> Reply:
 def _plausible(state: QueryState, rows: Matrix, reply: Reply) -> Reply:
     """Refuse rows that are far from the data; the margin falls with the distance, so that it leads back."""
     data = state.engine.background.neighbourhood(state.query.goal)
-    # Where most rows repeat, only rows of the data themselves are as near as is usual.
+    # Rows that differ only in columns of no weight are not apart from each other.
     excess = (data.distance(rows) - data.usual) / (data.usual or 1.0)
     refused = excess > _ROUNDING
     if reply.margin is None:
@@ -129,17 +129,7 @@ def predictions(judging: Judging, rows: Matrix, queries: Matrix) -> list[Output]
     if judging.batch_matters:
         return [oracle.verdict(rows[i : i + 1], missing[i : i + 1]) for i in range(len(rows))]
     output = oracle.verdict(rows, missing)
-    return [_part(output, i, i + 1) for i in range(len(rows))]
-
-
-def _part(output: Output, begin: int, end: int) -> Output:
-    return chosen(output, slice(begin, end))
-
-
-def chosen(output: Output, rows: slice | NDArray[np.int64]) -> Output:
-    """Return what the model said about some of the rows."""
-    parts = (output.labels, output.scores, output.values)
-    return Output(*(None if part is None else part[rows] for part in parts))
+    return [output.take(slice(i, i + 1)) for i in range(len(rows))]
 
 
 def shown_answer(output: Output) -> Any:

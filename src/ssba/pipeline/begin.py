@@ -5,11 +5,10 @@ import numpy as np
 from ssba.columns.space import Matrix
 from ssba.index.encoded_points import EncodedPoints
 from ssba.index.retrieval.finder import Query as Lookup
-from ssba.models.targets import Goal, Reply
-from ssba.pipeline.asking import chosen, judged
+from ssba.models.targets import Reply
+from ssba.pipeline.asking import judged
 from ssba.pipeline.state import QueryState, States
 from ssba.search.archive import Archive
-from ssba.search.starts import Pool
 from ssba.search.stored import Stored
 
 # Stored boundary points that a query's search looks at: the nearest that meet its constraints.
@@ -23,10 +22,13 @@ _JUDGED_FIRST = 64
 def begin(state: QueryState) -> None:
     """Give a query its archives, with the background rows that are known to be what it asks for.
 
-    The model was asked about these when the explainer was built. They take no rows, so that there is an
-    answer for every budget; and since they are there for every budget, a larger one is not worse for it.
-    They have archives of their own, in order not to lead the searches.
+    What the model says about these belongs to the explainer. They take no rows of the query, so that there
+    is an answer for every budget; and since they are there for every budget, a larger one is not worse for
+    it. They have archives of their own, in order not to lead the searches.
     """
+    query, background = state.query, state.engine.background
+    held = np.all([region.held for region in query.regions], axis=0)
+    state.near = background.reaching(state.x, held, query.goal, state.limits.is_over)
     state.found.archives = [Archive(region, state.engine.metric) for region in state.query.regions]
     state.found.known = [Archive(region, state.engine.metric) for region in state.query.regions]
     rows = _known_rows(state)
@@ -36,33 +38,30 @@ def begin(state: QueryState) -> None:
 
 def _known_rows(state: QueryState) -> Matrix:
     """Return background rows that give the query what it asks for, the nearest such among them."""
-    reaching = state.engine.background.reaching(state.query.goal)
-    rows = state.engine.background.rows[reaching]
+    known = state.engine.judging.known
+    rows = known.rows[state.near]
     feasible = np.zeros(len(rows), dtype=bool)
     for region in state.query.regions:
         feasible |= np.asarray(region.contains(rows))
-    rows, numbers = rows[feasible], reaching[feasible]
+    rows, numbers = rows[feasible], state.near[feasible]
     order = np.argsort(state.distance(rows), kind="stable")
     first, count = 0, _JUDGED_FIRST
     while first < len(order):
         some = order[first : first + count]
-        reply = judged(state, rows[some], chosen(state.engine.judging.predicted, numbers[some]))
+        reply = judged(state, rows[some], known.answers(numbers[some]))
         if reply.reached.any():
             return np.asarray(rows[some][reply.reached])
         first, count = first + count, 2 * count
     return rows[:0]
 
 
-def give_pools(states: States, boundary: EncodedPoints | None) -> None:
-    """Give every query the rows that its searches start from."""
-    pools: dict[Goal, Pool] = {}
+def give_starts(states: States, boundary: EncodedPoints | None) -> None:
+    """Give every query the stored boundary points near it; refuse it where nothing shows a boundary."""
     for state in states:
-        if state.query.goal not in pools:
-            pools[state.query.goal] = state.engine.background.pool(state.query.goal)
-        state.pool = pools[state.query.goal]
+        if not len(state.near) and not state.limits.is_over():
+            state.engine.background.check_two_sides(state.query.goal)
     if boundary is not None and states:
         queries = [Lookup(state.x, state.query.regions) for state in states]
         for state, hits in zip(states, boundary.nearest(queries, _STORED), strict=True):
             state.stored = Stored(hits.rows, boundary.reaching(hits.position, state.query.goal))
-            points = hits.rows[state.stored.reaching][:_STARTS]
-            state.pool = Pool(np.concatenate([points, state.pool.reaching]), state.pool.guesses)
+            state.points = hits.rows[state.stored.reaching][:_STARTS]

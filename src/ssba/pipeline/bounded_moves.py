@@ -15,7 +15,7 @@ from ssba.constraints.regions.region import Region
 from ssba.index.encoded_points import EncodedPoints
 from ssba.models.model import Output
 from ssba.pipeline.asking import predictions, run_searches
-from ssba.pipeline.begin import give_pools
+from ssba.pipeline.begin import give_starts
 from ssba.pipeline.metering import capped
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.pipeline.verify import counterfactual, is_feasible, passes, verify
@@ -70,7 +70,7 @@ def _approached(
     """Approach the boundary for all queries; yield those whose approach found no answer on its way."""
     if not states:
         return
-    give_pools(states, boundary)
+    give_starts(states, boundary)
     limits, background = states[0].limits, states[0].engine.background
     approaches: list[list[Approach]] = [[] for _ in states]
     searches = []

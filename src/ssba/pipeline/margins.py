@@ -69,6 +69,9 @@ def _push_out(state: QueryState, row: Vector) -> Asking[bool]:
     """
     region = state.query.region_of(row)
     ways = yield from _ways_out(state, region, row)
+    if not ways:
+        # Without numbers there is nowhere to push it: it has room as it is, or not.
+        return bool((yield from _holds(state, region, row)))
     best: tuple[float, Vector, float] | None = None
     for way in ways:
         least = yield from _least_push(state, region, (row, way))

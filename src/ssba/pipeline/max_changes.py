@@ -211,7 +211,7 @@ def refuse_too_few_changes(state: QueryState) -> None:
     most = state.options.max_changes
     if most is None or state.found.status is not None or not state.query.has_all_regions:
         return
-    if any(len(forced_columns(region)) <= most for region in state.query.regions):
+    if not force_too_many(state.query.regions, most):
         return
     state.found.status = Status.INFEASIBLE
     limit = next(one for one in state.options.limits if one.startswith("max_changes"))
@@ -232,4 +232,9 @@ def _force_too_many(state: QueryState, constraints: Sequence[Constraint], most: 
     compiled = compile_query(
         state.engine.space, state.engine.metric, state.x, constraints, state.limits.deadline
     )
-    return compiled.complete and all(len(forced_columns(region)) > most for region in compiled.regions)
+    return compiled.complete and force_too_many(compiled.regions, most)
+
+
+def force_too_many(regions: Sequence[Region], most: int) -> bool:
+    """Tell whether more columns must change than may, in every region."""
+    return all(len(forced_columns(region)) > most for region in regions)

@@ -98,13 +98,11 @@ def _counterexamples(state: QueryState) -> list[tuple[Archive, Vector]]:
     """
     if state.found.lower_bound is None:
         return []
-    known = state.engine.background.neighbourhood(state.query.goal).rows
-    distance = state.distance(known)
-    contradicting = int((distance < state.found.lower_bound * (1 - _APART)).sum())
-    nearer = np.argsort(distance, kind="stable")[:contradicting]
+    bound = state.found.lower_bound * (1 - _APART)
+    nearer = state.engine.background.reaching_within(state.x, bound, state.query.goal)
     found = []
     for archive in state.region_archives:
-        inside = known[nearer][archive.region.contains(known[nearer])]
+        inside = nearer[archive.region.contains(nearer)]
         found += [(archive, row) for row in inside[:1]]
     return found
 

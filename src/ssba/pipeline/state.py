@@ -161,13 +161,18 @@ class Found:
 
 @dataclass
 class QueryState:
-    """One query of one engine on its way; `pool` and `stored` are what its searches start from."""
+    """One query of one engine on its way.
+
+    Its searches start from `near`, the numbers of background rows that reach its goal, from `points` on the
+    boundary, and from what an index has `stored`.
+    """
 
     engine: Engine
     query: Query
     spent: Spent
     found: Found = field(default_factory=Found)
-    pool: Pool = field(default_factory=lambda: Pool(np.empty((0, 0))))
+    near: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    points: Matrix | None = None
     stored: Stored | None = None
 
     @property
@@ -184,6 +189,14 @@ class QueryState:
     def limits(self) -> Limits:
         """What may be spent."""
         return self.spent.limits
+
+    @property
+    def pool(self) -> Pool:
+        """The rows that searches start from."""
+        reaching = self.engine.judging.known.rows[self.near]
+        if self.points is not None:
+            reaching = np.concatenate([self.points, reaching])
+        return Pool(reaching, self.engine.background.guesses)
 
     def new_archive(self, region: Region) -> Archive:
         """Return the archive of one more search."""

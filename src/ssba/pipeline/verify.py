@@ -191,5 +191,5 @@ def counterfactual(
 
 
 def _distance_to_data(state: QueryState, z: Vector) -> float | None:
-    nearest = float(state.engine.background.neighbourhood(state.query.goal).distance(z[None, :])[0])
+    nearest = state.engine.background.distance_to(z, state.query.goal, state.limits.is_over)
     return None if math.isinf(nearest) else nearest

@@ -115,14 +115,6 @@ def _already_there(explanation: "Explanation") -> str:
 
 def _out_of_budget(explanation: "Explanation") -> str:
     budget = explanation.budget
-    if explanation.prediction is None:
-        seconds = budget.seconds if explanation.stopped == "seconds" else None
-        within = "" if seconds is None else f" within the budget of {seconds:g} seconds"
-        more = "" if seconds is None else ", or allow more with budget=ssba.Budget(seconds=...)"
-        return (
-            f"No row was found that meets the constraints {_listed(explanation.constraints)}{within}, but it "
-            f"is not certain that there is none; relax one of them{more}."
-        )
     if explanation.stopped not in ("rows", "seconds"):
         return (
             f"No feasible row was found that reaches {_wished(explanation)}, nor a bounded move, but it is "

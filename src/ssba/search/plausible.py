@@ -18,7 +18,7 @@ QUANTILE = 0.95
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """Background rows, and how far other rows are from the nearest of them.
+    """Different background rows, and how far other rows are from the nearest of them.
 
     Distances are the metric's own. Trees of neighbours measure plain L1 or L2, so that columns are scaled
     first, and a category becomes one column a level, so that two levels are as far apart as the metric says.
