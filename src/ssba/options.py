@@ -9,7 +9,7 @@ from ssba.errors import ArgumentError
 from ssba.json_form import JsonForm
 
 Sparsity = Literal["none", "balanced", "strong"]
-Diversity = Literal["distance", "levers"]
+Diversity = Literal["columns", "distance", "levers"]
 
 PRICES: dict[Sparsity, float] = {"none": 1.0, "balanced": 1.1, "strong": 1.5}
 """How many times as long as the nearest answer one with fewer changed columns may be."""
@@ -130,13 +130,16 @@ class Options(JsonForm):
     Parameters
     ----------
     k : int
-        How many different answers to return at most, nearest first.
+        How many different answers to return at most; the first is the one that ``k=1`` gives.
     sparsity : {"none", "balanced", "strong"}
         Whether to look for fewer changed columns, at a price: an answer at most 10% ("balanced") or 50%
         ("strong") longer than the nearest one found. A changed category counts as a column.
-    diversity : {"distance", "levers"}
-        What makes `k` answers different: that they lie apart, or that no answer's set of changed columns
-        contains another's. For the latter superfluous columns are left out as by ``sparsity="balanced"``.
+    diversity : {"columns", "distance", "levers"}
+        What makes `k` answers different. "columns": after the best come the nearest that change other sets of
+        columns; only where these are fewer than `k` further rows of the same sets that lie apart.
+        "distance": that they lie apart, or cross: each changes a column that the other leaves. "levers": only
+        other sets of columns, without superfluous ones, which are left out as by ``sparsity="balanced"``; a
+        set that contains another only if it is at least 10% nearer, as in ``Explainer.levers``.
     max_changes : int, optional
         How many columns may change at most.
     plausible : bool
@@ -162,7 +165,7 @@ class Options(JsonForm):
 
     k: int = 1
     sparsity: Sparsity = "none"
-    diversity: Diversity = "distance"
+    diversity: Diversity = "columns"
     max_changes: int | None = None
     plausible: bool = False
     margin: Margin | None = None

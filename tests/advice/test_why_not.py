@@ -310,3 +310,52 @@ def test_what_was_said_not_to_change_is_relaxed_last() -> None:
     assert found[0].size is not None
     assert found[1].size is not None
     assert found[0].size > found[1].size
+
+
+WHOLE = pd.DataFrame({"age": np.arange(20, 80).repeat(10), "hours": np.tile(np.arange(10, 70), 10)})
+
+
+@pytest.mark.parametrize(("age", "hours"), [(45, 48), (47, 61), (41, 55)])
+def test_each_bound_of_a_pair_goes_just_as_far_as_its_own_answer_needs(age: int, hours: int) -> None:
+    """A single row reaches, found only once the bounds are narrow; a wide corner beyond it, at once."""
+
+    def model(rows: Any) -> Any:
+        is_corner = (rows["age"] >= 64) & (rows["hours"] >= 64)
+        return (((rows["age"] == age) & (rows["hours"] == hours)) | is_corner).to_numpy()
+
+    explainer = ssba.Explainer(model, WHOLE, target=True)
+    context = context_of(explainer, {"age": 35, "hours": 38}, "hours <= 40", "age <= 40")
+    (one,) = why_not(context).relaxations
+    assert set(one.relaxed) == {f"age <= {age}", f"hours <= {hours}"}
+    assert {name: after for name, (_, after) in one.changes.items()} == {"age": age, "hours": hours}
+    assert one.is_smallest
+    for tighter in ([f"age <= {age - 1}", f"hours <= {hours}"], [f"age <= {age}", f"hours <= {hours - 1}"]):
+        assert explainer.explain({"age": 35, "hours": 38}, tighter).status == "bounded"
+
+
+def test_what_is_called_the_smallest_cannot_be_a_step_tighter_as_far_as_explain_tells() -> None:
+    def model(rows: Any) -> Any:
+        age, hours = rows["age"].to_numpy(), rows["hours"].to_numpy()
+        return (age * hours >= 2500) & ((age + hours) % 7 != 3)
+
+    explainer = ssba.Explainer(model, WHOLE, target=True)
+    query = {"age": 35, "hours": 38}
+    context = context_of(explainer, query, "hours <= 40", "age <= 40")
+    called = [one for one in why_not(context).relaxations if one.is_smallest]
+    assert called
+    for one in called:
+        bounds = {text.split()[0]: int(text.split()[-1]) for text in one.relaxed if text}
+        for name in bounds:
+            tighter = {"hours": 40, "age": 40, **bounds, name: bounds[name] - 1}
+            texts = [f"{column} <= {bound}" for column, bound in tighter.items()]
+            assert explainer.explain(query, texts).status == "bounded"
+
+
+def test_smallest_is_said_with_what_shows_it() -> None:
+    why = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *BOXED))
+    assert why.best is not None
+    assert why.best.is_proved
+    assert "The smallest relaxation that flips (proved: with any bound a step tighter" in why.sentence
+    short = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *BOXED), most_rows=9_000)
+    for one in short.relaxations:
+        assert one.is_smallest or one.claim == "A relaxation that flips, perhaps not the smallest"

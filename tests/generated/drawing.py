@@ -144,7 +144,8 @@ def _options(rng: Rng, asked: World, reaching: int) -> Options:
     complete = not np.isnan(asked.data).any() and reaching >= 8
     match kind:
         case "k":
-            options = replace(options, k=int(rng.integers(2, 4)))
+            k = int(rng.integers(2, 4))
+            options = replace(options, k=k, diversity="columns" if k == 3 else "distance")
         case "sparse":
             options = replace(options, sparsity="balanced" if rng.random() < 0.5 else "strong")
         case "levers":

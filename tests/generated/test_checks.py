@@ -166,7 +166,9 @@ def test_answers_out_of_order_are_reported() -> None:
         far = forged_best(values=FAR, distance=math.sqrt(32))(result)
         return replace(result, counterfactuals=far.counterfactuals + result.counterfactuals[:1])
 
-    assert "nearest first" in failed(case_of(whole_numbers(options=Options(k=2)), forge))
+    assert "best first" in failed(case_of(whole_numbers(options=Options(k=2)), forge))
+    by_distance = Options(k=2, diversity="distance")
+    assert "nearest first" in failed(case_of(whole_numbers(options=by_distance), forge))
 
 
 def test_a_ball_that_is_left_is_reported() -> None:

@@ -38,7 +38,7 @@ class Options:
 
     k: int = 1
     sparsity: Literal["none", "balanced", "strong"] = "none"
-    diversity: Literal["distance", "levers"] = "distance"
+    diversity: Literal["columns", "distance", "levers"] = "columns"
     max_changes: int | None = None
     plausible: bool = False
     ball: float | None = None

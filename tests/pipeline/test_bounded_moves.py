@@ -1,11 +1,13 @@
 """The bounded move: the feasible row nearest to the boundary, where no feasible row crosses it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from tests.problems import half_space
 
@@ -158,3 +160,57 @@ class TestOtherRegions:
                 assert explanation.status == "found"
             elif explanation.status != "found":
                 assert explanation.status == "bounded"
+
+
+class TestScoreTargets:
+    """Toward so much of a score the move has the best score found, whatever the threshold."""
+
+    BENT = X[:, 0] * X[:, 1] + X[:, 2] > 1.5
+    MODELS: ClassVar[list[Any]] = [
+        GradientBoostingClassifier(n_estimators=30, random_state=0).fit(X, BENT),
+        MLPClassifier(hidden_layer_sizes=(8,), max_iter=4000, random_state=0).fit(X, BENT),
+    ]
+
+    @pytest.mark.parametrize("model", MODELS, ids=["trees", "network"])
+    def test_a_stricter_wish_is_never_offered_a_better_score_than_a_looser_one(self, model: Any) -> None:
+        rules = [ssba.within(name, amount=0.5) for name in ("x0", "x1", "x2")]
+        offered = []
+        for wish in (0.9, 0.95, 0.999):
+            explainer = ssba.Explainer(model, X, ssba.probability(True, at_least=wish))
+            offered.append(explainer.explain_many(X[:6], rules))
+        compared = 0
+        for answers in zip(*offered, strict=True):
+            scores = [round(one.bounded.score or 0.0, 3) for one in answers if one.bounded is not None]
+            if len(scores) == len(answers):
+                assert scores == sorted(scores, reverse=True)
+                compared += 1
+        assert compared >= 3
+
+    @pytest.mark.parametrize("model", MODELS, ids=["trees", "network"])
+    def test_it_is_the_best_score_of_the_box(self, model: Any) -> None:
+        explainer = ssba.Explainer(model, X, ssba.probability(True, at_least=0.999))
+        move = explainer.explain(QUERY, BOX).bounded
+        assert move is not None
+        grid = np.stack(np.meshgrid(np.linspace(-1.2, -0.4, 41), np.linspace(-0.6, 0.1, 41), [0.4]), axis=-1)
+        best = model.predict_proba(grid.reshape(-1, 3))[:, 1].max()
+        assert move.score == pytest.approx(best, abs=0.01)
+
+    def test_nothing_is_changed_in_vain(self) -> None:
+        """Only x1 counts: x0 may move, and stays."""
+        explainer = ssba.Explainer(
+            lambda rows: 1 / (1 + np.exp(-rows[:, 1])), X, ssba.value_between(low=0.99), scale="none"
+        )
+        explanation = explainer.explain(QUERY, ["x0 within 1", "x1 <= 0.5", "x2 within 1"])
+        assert explanation.bounded is not None
+        assert explanation.bounded.changes == {"x1": (-0.3, 0.5)}
+
+    @pytest.mark.parametrize("target", [True, ssba.probability(True, at_least=0.9)], ids=["class", "score"])
+    def test_a_move_that_gains_nothing_is_none(self, target: Any) -> None:
+        """The query has the best score of its box already: both its free columns may only go down."""
+        model = LogisticRegression().fit(X, plane(X))
+        explainer = ssba.Explainer(model, X, target)
+        explanation = explainer.explain(QUERY, ["x0 <= x.x0", "x1 <= x.x1", "x2 == x.x2"])
+        assert explanation.status == "bounded"
+        assert explanation.bounded is not None
+        assert explanation.bounded.changes == {}
+        assert "no feasible move that gets closer than the query itself" in explanation.sentence

@@ -15,6 +15,7 @@ from tests.views.support import (
     EVERY,
     FOUND,
     NUMBERS,
+    ORDINAL,
     PLAN,
     RANGES,
     STAYS,
@@ -23,7 +24,7 @@ from tests.views.support import (
 )
 
 import ssba
-from ssba.results.prose import CAUTION, action, direction, paragraph
+from ssba.results.prose import CAUTION, Wording, action, direction, paragraph
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -129,7 +130,7 @@ def test_bounded_move_does_not_claim_a_flip() -> None:
 
 
 def test_where_no_move_helps_none_is_told() -> None:
-    assert "and none that comes nearer to it" in paragraph(STAYS)
+    assert "and none that gets closer to it" in paragraph(STAYS)
     assert "is to" not in paragraph(STAYS)
 
 
@@ -173,7 +174,18 @@ class TestDirection:
         assert direction(before, after) == "change"
 
     def test_a_cell_that_was_missing_is_filled_in(self) -> None:
-        assert action("a", None, 2.0, "mg") == "fill in a with 2 mg"
+        assert action("a", None, 2.0, Wording({"a": "mg"})) == "fill in a with 2 mg"
+
+    @pytest.mark.parametrize(
+        ("before", "after", "word"), [("school", "college", "raise"), ("phd", "school", "lower")]
+    )
+    def test_an_ordinal_level_is_raised_or_lowered_in_its_declared_order(
+        self, before: str, after: str, word: str
+    ) -> None:
+        assert direction(before, after, ("school", "college", "phd")) == word
+
+    def test_the_paragraph_follows_the_order_of_an_ordinal_column(self) -> None:
+        assert "raise education from school to phd" in paragraph(ORDINAL)
 
 
 def test_numbers_of_real_answers_are_all_in_their_results() -> None:

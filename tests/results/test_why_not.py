@@ -44,7 +44,8 @@ def test_the_paragraph_names_what_holds_back_and_what_to_relax() -> None:
     assert WHY.sentence == (
         "No feasible row was found that reaches healthy; "
         '"trestbps within 20%" and "sex == x.sex" hold it back. '
-        "The smallest relaxation that flips: let trestbps move by up to 24% instead of 20% (distance 1.25). "
+        "The smallest relaxation found to flip (with any bound a step tighter nothing was found): "
+        "let trestbps move by up to 24% instead of 20% (distance 1.25). "
         "Or: let sex be 'female', too and leave out \"margin=ball(0.2)\" (distance 2). "
         "1 pair of constraints was not tried. "
         "The budget ended after 4,321 model rows; more may show smaller relaxations."
@@ -95,6 +96,6 @@ def test_the_plain_form_is_json_and_complete() -> None:
 def test_the_table_shows_every_relaxation() -> None:
     lines = repr(WHY).splitlines()
     assert lines[0] == WHY.sentence
-    assert re.split(r"\s{2,}", lines[2]) == ["relax", "flips", "distance", "ask for"]
-    assert re.split(r"\s{2,}", lines[3]) == [WIDER.words[0], "yes", "1.25", "trestbps within 24%"]
+    assert re.split(r"\s{2,}", lines[2]) == ["relax", "looser by", "flips", "distance", "ask for"]
+    assert re.split(r"\s{2,}", lines[3]) == [WIDER.words[0], "20%", "yes", "1.25", "trestbps within 24%"]
     assert lines[4].endswith("sex in {'female', 'male'} and leave it out")

@@ -82,16 +82,47 @@ class TestLevers:
     def test_a_set_that_contains_another_is_no_new_lever(self) -> None:
         assert self.picked([[1, 0, 0], [1, 2, 0], [5, 0, 0], [0, 3, 0], [0, 3, 1]], k=3) == [0, 3]
 
-    def test_a_set_within_another_is_no_new_lever_either(self) -> None:
-        assert self.picked([[1, 1, 0], [3, 0, 0], [0, 0, 1], [0, 4, 0]], k=3) == [2, 0]
+    def test_a_set_that_contains_another_counts_where_it_is_a_tenth_nearer(self) -> None:
+        assert self.picked([[1, 1, 0], [3, 0, 0], [0, 0, 1], [0, 4, 0]], k=4) == [2, 0, 1, 3]
+        assert self.picked([[1, 1, 0], [1.5, 0, 0], [0, 0, 1], [0, 4, 0]], k=4) == [2, 1, 3]
 
     @given(ROWS, st.integers(1, 4))
-    def test_sets_never_contain_one_another(self, rows: Matrix, k: int) -> None:
-        changed = rows[self.picked(rows, k)] != X
+    def test_each_set_is_there_once_and_worth_its_columns(self, rows: Matrix, k: int) -> None:
+        chosen = rows[self.picked(rows, k)]
+        changed, distances = chosen != X, METRIC.distance(chosen, X)
         for i, one in enumerate(changed):
-            for other in changed[:i]:
-                assert (one & ~other).any()
-                assert (other & ~one).any()
+            for j, other in enumerate(changed):
+                if i != j and not (other & ~one).any():
+                    assert (one & ~other).any()
+                    assert distances[i] <= 0.9 * distances[j]
+
+
+class TestColumns:
+    @staticmethod
+    def picked(rows: Any, k: int) -> list[int]:
+        return pick_order(np.array(rows, dtype=float), X, METRIC, k, 0)[0]
+
+    def test_other_columns_come_before_nearer_rows_of_the_same_columns(self) -> None:
+        assert self.picked([[1, 0, 0], [-1.5, 0, 0], [0, 2, 0], [0, 0, 1]], k=3) == [0, 3, 2]
+
+    def test_a_column_more_is_no_other_way_but_fills_the_list(self) -> None:
+        assert self.picked([[1, 0, 0], [1, 0.5, 0], [0, 2, 0]], k=2) == [0, 2]
+        assert self.picked([[1, 0, 0], [1, 0.5, 0], [0, 2, 0]], k=3) == [0, 2, 1]
+
+    def test_fewer_columns_are_another_way(self) -> None:
+        assert self.picked([[1, 1, 0], [-1, -1, 0], [2, 0, 0]], k=2) == [0, 2]
+
+    def test_rows_of_other_columns_that_hardly_differ_are_no_other_way(self) -> None:
+        assert self.picked([[1, 0.01, 0], [1.02, 0, 0], [0, 3, 0]], k=2) == [0, 2]
+
+    @given(ROWS, st.integers(1, 4))
+    def test_near_copies_never_stand_side_by_side(self, rows: Matrix, k: int) -> None:
+        chosen = rows[pick_order(rows, X, METRIC, k, 0)[0]]
+        far = METRIC.distance(chosen, X)
+        for i, one in enumerate(chosen):
+            for other in chosen[:i]:
+                crosses = ((one != X) & (other == X)).any() and ((other != X) & (one == X)).any()
+                assert crosses or METRIC.distance(one[None, :], other)[0] >= 0.1 * far.min()
 
 
 class TestPrice:

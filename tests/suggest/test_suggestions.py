@@ -63,7 +63,7 @@ class TestColumns:
             ("pain", "ordinal", ()),
             ("smoker", "boolean", ()),
             ("systolic", "integer", ("systolic within 15%",)),
-            ("lactate", "numeric", ("lactate within 0.94",)),
+            ("lactate", "numeric", ("lactate within 0.98",)),
         ],
     )
     def test_kind_and_constraints(

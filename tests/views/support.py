@@ -49,6 +49,19 @@ FOUND = ssba.results.Explanation(
     versions={"ssba": "0.1.0"},
     model_fingerprint="feed0123",
 )
+SCHOOLING = ("school", "college", "bachelor", "phd")
+ORDINAL = replace(
+    FOUND,
+    query={"education": "school"},
+    constraints=(),
+    counterfactuals=tuple(
+        ssba.results.Counterfactual({"education": to}, {"education": ("school", to)}, far, "well", 0.6)
+        for to, far in (("phd", 1.0), ("college", 2.0))
+    ),
+    columns=(ssba.results.Column("education", "ordinal", SCHOOLING),),
+)
+"""A declared order that is neither that of the alphabet nor of frequency in `SCHOOLED`."""
+SCHOOLED = {"education": ["phd"] * 5 + ["college"] * 3 + ["school"] * 2}
 BOUNDED = replace(
     FOUND,
     status=ssba.results.Status.BOUNDED,

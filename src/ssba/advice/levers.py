@@ -18,13 +18,14 @@ from ssba.arguments import whole
 from ssba.constraints.constraint import fixed
 from ssba.results.explanation import Status
 from ssba.results.levers import Lever, LeverStatus, LeverTable
+from ssba.search.pick import worth_telling
 
 # Sets of one size that are searched at most, and that are thought of: of the most promising columns.
 _MOST_SETS, _MOST_THOUGHT_OF = 300, 5000
+# Levers that are looked for in one go, by holding columns of those known, before sets are tried in turn.
+_SEEDS = 12
 # What the search of one set may spend: so much for each column, and so much beside.
 _ROWS_A_COLUMN = _ROWS_A_SET = 500
-# A set that contains another one is worth telling about where it is nearer by this much.
-_NEARER = 0.9
 
 Columns = tuple[str, ...]
 
@@ -46,16 +47,21 @@ def lever_table(context: Context, max_columns: int = 3, most_rows: int = 60_000)
     options = context.options
     if options.max_changes is not None:
         most = min(most, options.max_changes)
-    context = replace(context, options=replace(options, k=1, sparsity="none", max_changes=None))
+    movable = _movable(context)
+    # Where not all sets can be tried, those come first that searches with all columns free end at.
+    seeds = _SEEDS if math.comb(len(movable), most) > _MOST_SETS else 1
+    wide = replace(options, k=seeds, diversity="levers", sparsity="none", max_changes=None)
+    context = replace(context, options=wide)
     outcome = replace(context, rows=min(context.rows, most_rows)).explain()
     prober = Prober(context.goal, most_rows, outcome.rows_used)
     table = LeverTable(outcome.status.value, outcome.target, max_columns=most, rows_used=outcome.rows_used)
-    movable = _movable(context)
     if outcome.status in (Status.ALREADY_THERE, Status.INFEASIBLE) or not movable:
         return table
     if outcome.evidence.proof in ("unreachable", "exhausted") and outcome.best is None:
         return replace(table, unable=(_lever(movable, find_of(outcome)),), sets_tried=1)
-    found = _search_sets(context, movable, min(most, len(movable)), prober)
+    context = replace(context, options=replace(wide, k=1))
+    known = [tuple(one.changes) for one in outcome.counterfactuals]
+    found = _search_sets(context, movable, min(most, len(movable)), prober, known)
     every = sum(math.comb(len(movable), size) for size in range(1, most + 1))
     levers = [_lever(columns, one) for columns, one in found.items()]
     return replace(
@@ -76,11 +82,17 @@ def _movable(context: Context) -> Columns:
     return tuple(name for name, moves in zip(context.engine.space.names, free, strict=True) if moves)
 
 
-def _search_sets(context: Context, movable: Columns, most: int, prober: Prober) -> dict[Columns, Find]:
-    """Search sets of columns, smaller ones first, each size with an equal part of what is left to spend."""
+def _search_sets(
+    context: Context, movable: Columns, most: int, prober: Prober, seeds: Sequence[Columns]
+) -> dict[Columns, Find]:
+    """Search sets of columns, smaller ones first, each size with an equal part of what is left to spend.
+
+    Of each size the `seeds`, which are known to reach the target, come first.
+    """
     found: dict[Columns, Find] = {}
     for size in range(1, most + 1):
-        chosen = _in_order_of_promise(movable, size, found)[:_MOST_SETS]
+        first = [one for one in seeds if len(one) == size]
+        chosen = list(dict.fromkeys([*first, *_in_order_of_promise(movable, size, found)]))[:_MOST_SETS]
         reserve = prober.rows_left * (most - size) // (most - size + 1)
         rows = _ROWS_A_SET + _ROWS_A_COLUMN * size
         # How far single columns get tells which of them to put together.
@@ -147,13 +159,8 @@ def _worth_telling(levers: Sequence[Lever]) -> tuple[Lever, ...]:
     nearest: dict[frozenset[str], Lever] = {}
     for one in sorted(levers, key=_distance):
         nearest.setdefault(frozenset(one.columns), one)
-    kept = [
-        one
-        for columns, one in nearest.items()
-        if all(
-            _distance(one) <= _NEARER * _distance(part) for inner, part in nearest.items() if inner < columns
-        )
-    ]
+    worth = worth_telling(list(nearest), [_distance(one) for one in nearest.values()])
+    kept = [one for one, is_worth in zip(nearest.values(), worth, strict=True) if is_worth]
     return tuple(sorted(kept, key=lambda one: (_distance(one), len(one.columns))))
 
 

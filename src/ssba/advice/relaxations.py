@@ -163,7 +163,8 @@ def _less_margin(margin: Any) -> Ladder:
 class Attempt:
     """Some conditions on their ladders: amounts that were not enough, and amounts that were.
 
-    `outcome` is what was found at the higher amounts. `is_smallest` tells that a little less was tried, too.
+    `outcome` is what was found at the higher amounts. `is_smallest` tells that a little less of any of them
+    was tried, too, and was not enough; `is_proved` that it cannot be.
     """
 
     conditions: tuple[Condition, ...]
@@ -172,6 +173,7 @@ class Attempt:
     high: tuple[float, ...]
     outcome: Find | None = None
     is_smallest: bool = True
+    is_proved: bool = False
 
     @property
     def size(self) -> float:
@@ -198,9 +200,9 @@ class Attempt:
         )
 
     def at(self, amounts: Sequence[float], terms: Terms) -> Terms:
-        """Return the terms with the conditions relaxed by these amounts."""
+        """Return the terms with the conditions relaxed by these amounts; 0 leaves one as it was."""
         for condition, ladder, amount in zip(self.conditions, self.ladders, amounts, strict=True):
-            terms = terms.having(condition.place, ladder.at(amount))
+            terms = terms.having(condition.place, ladder.at(amount)) if amount else terms
         return terms
 
 
@@ -211,14 +213,25 @@ class Verdict:
     is_enough: bool
     outcome: Find | None = None
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether it is certain that they are not enough."""
+        return not self.is_enough and self.outcome is not None and self.outcome.proof is not None
+
 
 Asks = Callable[[list[Terms]], list[Verdict | None]]
 
 
-def narrowed(attempts: Sequence[Attempt], terms: Terms, asks: Asks) -> list[Attempt]:
+def narrowed(
+    attempts: Sequence[Attempt],
+    terms: Terms,
+    asks: Asks,
+    tighten: Callable[[Attempt], Attempt] = lambda attempt: attempt,
+) -> list[Attempt]:
     """Bring the amounts of all attempts down as far as they are still enough, side by side.
 
-    `asks` returns a verdict on each terms; None where the budget is spent, which ends that attempt.
+    `asks` returns a verdict on each terms; None where the budget is spent, which ends that attempt. `tighten`
+    brings what was enough down to what was found with it.
     """
     done, going = [], list(attempts)
     for _ in range(_MOST_ROUNDS):
@@ -229,7 +242,7 @@ def narrowed(attempts: Sequence[Attempt], terms: Terms, asks: Asks) -> list[Atte
         verdicts = asks([one.at(one.middle, terms) for one in going])
         both = list(zip(going, verdicts, strict=True))
         done += [replace(one, is_smallest=False) for one, verdict in both if verdict is None]
-        going = [_halved(one, verdict) for one, verdict in both if verdict is not None]
+        going = [tighten(_halved(one, verdict)) for one, verdict in both if verdict is not None]
     return done + [replace(one, is_smallest=False) for one in going]
 
 
@@ -249,7 +262,7 @@ def attempts_alone(context: Context, condition: Condition, wanted: Row | None) -
     """Return the attempts for one condition: far enough for a wanted row, or as far as a ladder goes."""
     found = []
     for ladder in condition.ladders(wanted):
-        enough = None if wanted is None else _needed(context, condition, ladder, wanted)
+        enough = None if wanted is None else amount_for(context, condition, ladder, wanted)
         high = ladder.above(enough) if enough else ladder.most
         found.append(Attempt((condition,), (ladder,), (0.0,), (high,)))
     return found
@@ -279,7 +292,9 @@ def without(conditions: tuple[Condition, ...], outcome: Find, is_smallest: bool)
 
 def _smallest(context: Context, condition: Condition, wanted: Row) -> tuple[Ladder, float] | None:
     """Return the ladder with the smallest amount that allows a row; leaving out where there is none."""
-    amounts = [(ladder, _needed(context, condition, ladder, wanted)) for ladder in condition.ladders(wanted)]
+    amounts = [
+        (ladder, amount_for(context, condition, ladder, wanted)) for ladder in condition.ladders(wanted)
+    ]
     options = [(ladder, amount) for ladder, amount in amounts if amount is not None]
     if not options and condition.is_range:
         return None
@@ -287,7 +302,7 @@ def _smallest(context: Context, condition: Condition, wanted: Row) -> tuple[Ladd
     return min(options, key=lambda one: one[0].size(one[1]), default=fallback)
 
 
-def _needed(context: Context, condition: Condition, ladder: Ladder, wanted: Row) -> float | None:
+def amount_for(context: Context, condition: Condition, ladder: Ladder, wanted: Row) -> float | None:
     """Return the least amount that allows a wanted row; None where the row alone does not tell."""
     if isinstance(condition.place, int):
         return needed(ladder, context.query, wanted, context.engine.space.by_name)

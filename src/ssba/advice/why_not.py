@@ -1,18 +1,19 @@
-"""Why there is no answer, and the smallest relaxations of constraints and limits that let one through.
+"""Why there is no answer, and small relaxations of constraints and limits that let one through.
 
-Everything said to flip was explained anew under the relaxed constraints, and found. A relaxation is the
-smallest in that 5% less of it (or one step less) was tried, too, and was not enough: exact for linear models,
-for others as far as the search could tell.
+Everything said to flip was explained anew under the relaxed constraints, and found. A relaxation is called
+the smallest where each of its bounds alone, one step tighter (or 5% less loosened), was explained anew, too,
+and was not enough: proved where the model can be opened, else as far as the search could tell.
 """
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ssba.advice.binding import Beyond, best_beyond
 from ssba.advice.context import Context
-from ssba.advice.probing import Find, Prober
+from ssba.advice.probing import Find, Prober, find_of
 from ssba.advice.relaxations import (
     Attempt,
     Condition,
@@ -25,6 +26,7 @@ from ssba.advice.relaxations import (
     narrowed,
     without,
 )
+from ssba.advice.tightening import checked, narrowed_each, tightened
 from ssba.arguments import whole
 from ssba.constraints.constraint import fixed
 from ssba.results.explanation import Explanation, Status
@@ -91,6 +93,15 @@ class _Inquiry:
         outcome = self.prober.search([one.of(self.context) for one in terms])
         return [None if one is None else Verdict(one.best is not None, one) for one in outcome]
 
+    def flips_as_explained(self, terms: Sequence[Terms]) -> list[Verdict | None]:
+        """Tell the same with the budget that `explain` has; the query as it is was explained already."""
+        others = [one for one in terms if one != self.terms]
+        outcome = self.prober.search([one.of(self.context) for one in others], rows=self.context.rows)
+        found = iter(outcome)
+        own = find_of(self.outcome)
+        answers = [own if one == self.terms else next(found) for one in terms]
+        return [None if one is None else Verdict(one.best is not None, one) for one in answers]
+
     def feasible(self, terms: Sequence[Terms]) -> list[Verdict | None]:
         """Tell which terms some row meets; no model is asked."""
         return [Verdict(is_feasible(self.context, one)) for one in terms]
@@ -102,12 +113,13 @@ def _answer(inquiry: _Inquiry) -> WhyNot:
         (one,) for one in inquiry.conditions if not inquiry.is_infeasible or one.text in outcome.clash
     ]
     alone = inquiry.left_out(singles)
-    found = _relaxed(inquiry, singles, alone)
+    # What is proposed first is checked while there is budget.
+    found = _checked(inquiry, _relaxed(inquiry, singles, alone))
     pairs = _promising_pairs(inquiry, singles, alone, found)
     together = inquiry.left_out(pairs[:_MOST_PAIRS])
     nearest = _nearest(list(zip(pairs, together, strict=False)))
-    found += _relaxed(inquiry, [pair for pair, _ in nearest], [one for _, one in nearest])
-    found = found or _relaxed_beyond_the_data(inquiry, singles)
+    found += _checked(inquiry, _relaxed(inquiry, [pair for pair, _ in nearest], [one for _, one in nearest]))
+    found = found or _checked(inquiry, _relaxed_beyond_the_data(inquiry, singles))
     tried = sum(one is not None for one in together)
     relaxations = tuple(_relaxation(one) for one in _in_order(_smallest_each(found)))
     return WhyNot(
@@ -124,8 +136,17 @@ def _answer(inquiry: _Inquiry) -> WhyNot:
     )
 
 
+def _checked(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Bring relaxations that flip down as far as each of their bounds goes alone, and check that."""
+    flipping = [one for one in attempts if one.flips]
+    others = [one for one in attempts if not one.flips]
+    each = narrowed_each(inquiry.context, flipping, inquiry.terms, inquiry.flips)
+    found = checked(inquiry.context, _in_order(each), inquiry.terms, inquiry.flips_as_explained)
+    return _smallest_each([*found, *others])
+
+
 def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[Find | None]) -> list[Attempt]:
-    """Return the smallest relaxation of each set without which the query has an answer, or feasible rows."""
+    """Return a small relaxation of each set without which the query has an answer, or feasible rows."""
     known = [(one, outcome) for one, outcome in zip(sets, left_out, strict=True) if outcome is not None]
     flipping = [(one, outcome) for one, outcome in known if outcome.best is not None]
     found = _narrowed_to_flips(
@@ -167,7 +188,8 @@ def _narrowed_to_flips(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[A
     _, again = _verified(
         inquiry, [one for one, old in zip(wider, failed, strict=True) if one.high != old.high]
     )
-    return narrowed([*holding, *again], inquiry.terms, inquiry.flips)
+    tighten = partial(tightened, inquiry.context)
+    return narrowed([tighten(one) for one in (*holding, *again)], inquiry.terms, inquiry.flips, tighten)
 
 
 def _verified(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
@@ -182,6 +204,7 @@ def _narrowed_to_feasible(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> lis
     """Return the least that makes contradicting constraints possible to meet, and how the query then ends."""
     enough = [one for one in attempts if is_feasible(inquiry.context, one.at(one.high, inquiry.terms))]
     least = narrowed(enough, inquiry.terms, inquiry.feasible)
+    least = narrowed_each(inquiry.context, least, inquiry.terms, inquiry.feasible)
     outcome = inquiry.prober.search_or_move(
         [one.at(one.high, inquiry.terms).of(inquiry.context) for one in least]
     )
@@ -294,6 +317,7 @@ def _relaxation(attempt: Attempt) -> Relaxation:
         size=None if math.isinf(attempt.size) else attempt.size,
         flips=attempt.flips,
         is_smallest=attempt.is_smallest,
+        is_proved=attempt.is_proved,
         changes={} if move is None else move.changes,
         values={} if move is None else move.values,
         distance=None if move is None else move.distance,

@@ -110,6 +110,16 @@ class Background:
         """Rows with missing cells, which may serve a query once they are filled; a fixed choice of many."""
         return self.incomplete[shuffle(len(self.incomplete), self.seed, salt=7)[:_INCOMPLETE]]
 
+    def best_scored(self, goal: Goal, count: int) -> Matrix:
+        """Return the sample rows that come nearest to a goal by score; none where there are no scores.
+
+        Which these are does not depend on how much of a score the goal asks for, while none reaches it.
+        """
+        margin = self.judging.reply(goal, self.judging.model.on_sample).margin
+        if margin is None:
+            return self.rows[:0]
+        return np.asarray(self.judging.sample[np.argsort(-np.asarray(margin), kind="stable")[:count]])
+
     def neighbourhood(self, goal: Goal) -> Neighbourhood:
         """Return the different rows among the chosen ones that reach a goal, as neighbours."""
         if goal not in self._neighbourhoods:

@@ -211,6 +211,7 @@ def _explanation(state: QueryState, budget: Budget, seconds: float) -> Explanati
         budget=budget,
         counterfactuals=tuple(found.answers),
         bounded=found.bounded,
+        obstacles=found.obstacles,
         clash=found.clash,
         evidence=(evidence := evidence_of(state)),
         stopped=_stopped(state, evidence),

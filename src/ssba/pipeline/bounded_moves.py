@@ -14,13 +14,24 @@ from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.regions.region import Region
 from ssba.index.encoded_points import EncodedPoints
 from ssba.models.model import Output
-from ssba.pipeline.asking import predictions, run_searches
+from ssba.models.targets import Probability, ValueBetween
+from ssba.pipeline.asking import goal_reply, predictions, run_searches
 from ssba.pipeline.begin import give_starts
 from ssba.pipeline.metering import capped
+from ssba.pipeline.obstacles import obstacles_of
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.pipeline.verify import counterfactual, is_feasible, passes, verify
+from ssba.search.archive import Archive
 from ssba.search.bounded import Approach, Surroundings, approach, bounded_search, nearest_to_box
+from ssba.search.climb import climb
 from ssba.search.turns import Waiting, in_turns
+
+# Rows among which the move is chosen.
+_MOST_CHECKED = 32
+# Background rows that a climb by score starts from, and what one may spend.
+_CLIMBED_FROM, _ROWS_A_CLIMB = 4, 1500
+# What scores differ by without meaning anything, as a share of the largest.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,22 +57,45 @@ def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
     budget the search may end at a farther one, and a larger budget is never worse.
     """
     for state, approaches in _approached(states, boundary):
-        for to_go, row, output in _checked_moves(state, approaches):
-            if not passes(state, row, output):
-                state.found.bounded = counterfactual(state, row, output, to_go)
+        moves = []
+        for move in itertools.islice(_checked_moves(state, approaches), _MOST_CHECKED):
+            if passes(state, move.row, move.output):
+                # The budget ended before the search could ask about it.
+                state.spent.ran_out = True
+                continue
+            moves.append(move)
+            if move.margin is None:
                 break
-            # The budget ended before the search could ask about it.
-            state.spent.ran_out = True
+        best = _best_move(state, moves)
+        if best is not None:
+            state.found.bounded = counterfactual(state, best.row, best.output, best.to_go)
+            state.found.obstacles = obstacles_of(state, best.row, best.point)
+
+
+def _best_move(state: QueryState, moves: Sequence["_Move"]) -> "_Move | None":
+    """Return the move to propose: by score where the target asks for so much of it, else the nearest.
+
+    A move that is not better than the query is none: then it is the query itself, where that is feasible.
+    """
+    if not moves or moves[0].margin is None:
+        return next(iter(moves), None)
+    points = [one.point for one in moves if one.point is not None]
+    own = _moved(state, state.x, _measured(state, state.x, np.stack(points) if points else None))
+    better = [one for one in moves if one.gain(own) > _NOTHING * state.engine.judging.score_size]
+    if not better and is_feasible(state, state.x):
+        return own
+    by_score = isinstance(state.query.goal, Probability | ValueBetween)
+    return min(better or moves, key=lambda one: one.rank(by_score=by_score))
 
 
 def nearest_moves(states: States) -> None:
     """Take for each query the feasible row nearest to a boundary point, whether it reaches or not."""
     for state, approaches in _approached(states, None):
-        for to_go, row, output in itertools.islice(_checked_moves(state, approaches), 1):
-            if passes(state, row, output):
-                state.found.answers.append(counterfactual(state, row, output))
+        for move in itertools.islice(_checked_moves(state, approaches), 1):
+            if passes(state, move.row, move.output):
+                state.found.answers.append(counterfactual(state, move.row, move.output))
             else:
-                state.found.bounded = counterfactual(state, row, output, to_go)
+                state.found.bounded = counterfactual(state, move.row, move.output, move.to_go)
 
 
 def _approached(
@@ -101,6 +135,21 @@ def _toward_boundary(state: QueryState, points: _Points, found: list[Approach]) 
         search = bounded_search(archive, known, around)
         searches.append(Waiting(_noted(capped(state, search, archive, math.inf), found)))
     yield from in_turns(searches)
+    for archive in state.bounded_archives:
+        yield from _climb(state, archive)
+
+
+def _climb(state: QueryState, archive: Archive) -> Asking[None]:
+    """Climb by score, from the query, from the best miss and from background rows with good scores."""
+    best = state.engine.background.best_scored(state.query.goal, _CLIMBED_FROM)
+    pulled, fine = archive.region.pull_in(best)
+    missed = [] if archive.miss is None else [archive.miss]
+    for start in (archive.region.start, *missed, *pulled[fine]):
+        if archive.has_found or archive.miss is None or not state.may_go_on:
+            return
+        row = yield from capped(state, climb(archive.region, start), archive, _ROWS_A_CLIMB)
+        if row is not None:
+            state.found.climbed.append(row)
 
 
 def _noted(search: Asking[Approach | None], found: list[Approach]) -> Asking[None]:
@@ -109,24 +158,75 @@ def _noted(search: Asking[Approach | None], found: list[Approach]) -> Asking[Non
         found.append(nearer)
 
 
-def _checked_moves(
-    state: QueryState, approaches: Sequence[Approach]
-) -> Iterator[tuple[float | None, Vector, Output]]:
-    """Yield feasible rows, the nearest to a boundary point first, and what the model says about them.
+@dataclass(frozen=True)
+class _Offer:
+    """A feasible row that may be the move, what it leaves to the nearest boundary point, and that point."""
 
-    Without boundary points: the miss with the best score, then the feasible row nearest to the query.
-    """
+    row: Vector
+    to_go: float | None = None
+    point: Vector | None = None
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A feasible row as written, what the model says about it, and by how much it misses the goal."""
+
+    row: Vector
+    output: Output
+    margin: float | None
+    distance: float
+    to_go: float | None
+    point: Vector | None
+
+    def gain(self, other: "_Move") -> float:
+        """Return by how much the score is better than that of another row."""
+        assert self.margin is not None
+        assert other.margin is not None
+        return self.margin - other.margin
+
+    def rank(self, *, by_score: bool) -> tuple[float, float, float]:
+        """Return what orders moves, the best first; of equal ones the nearest to the query."""
+        assert self.margin is not None
+        to_go = math.inf if self.to_go is None else float(f"{self.to_go:.9g}")
+        return (-self.margin, to_go, self.distance) if by_score else (to_go, -self.margin, self.distance)
+
+
+def _checked_moves(state: QueryState, approaches: Sequence[Approach]) -> Iterator[_Move]:
+    """Yield feasible rows as written, with what the model says: the nearest to a boundary point first."""
     space = state.engine.space
-    offers = [
-        (float(distance), row)
-        for one in approaches
-        for distance, row in zip(one.distances, one.rows, strict=True)
-    ]
-    offers.sort(key=lambda offer: offer[0])
-    misses = [archive.miss for archive in state.bounded_archives if archive.miss is not None]
-    rest = [(None, row) for row in (*misses, *(archive.region.start for archive in state.bounded_archives))]
-    for to_go, row in (*offers, *rest):
-        written = space.encode(space.decode(row[None, :]))[0]
+    for offer in _offers(state, approaches):
+        written = space.encode(space.decode(offer.row[None, :]))[0]
         if is_feasible(state, written):
-            state.spent.verified_rows += 1
-            yield to_go, written, predictions(state.engine.judging, written[None, :], state.x)[0]
+            yield _moved(state, written, offer)
+
+
+def _moved(state: QueryState, row: Vector, offer: _Offer) -> _Move:
+    state.spent.verified_rows += 1
+    output = predictions(state.engine.judging, row[None, :], state.x)[0]
+    margins = goal_reply(state, output).margin
+    margin = None if margins is None else float(margins[0])
+    return _Move(row, output, margin, float(state.distance(row[None, :])[0]), offer.to_go, offer.point)
+
+
+def _offers(state: QueryState, approaches: Sequence[Approach]) -> list[_Offer]:
+    """Return rows to choose the move from: near boundary points, climbed to, missed by least, the start."""
+    near = [
+        _Offer(row, float(distance), point)
+        for one in approaches
+        for distance, row, point in zip(one.distances, one.rows, one.points, strict=True)
+    ]
+    near.sort(key=lambda offer: offer.to_go or 0.0)
+    misses = [archive.miss for archive in state.bounded_archives if archive.miss is not None]
+    starts = [archive.region.start for archive in state.bounded_archives]
+    points = np.concatenate([one.points for one in approaches]) if near else None
+    scored = [_measured(state, row, points) for row in (*state.found.climbed, *misses)]
+    return [*near[:1], *scored, *near[1:], *(_measured(state, row, points) for row in starts)]
+
+
+def _measured(state: QueryState, row: Vector, points: Matrix | None) -> _Offer:
+    """Return a row with the boundary point nearest to it, of those known."""
+    if points is None:
+        return _Offer(row)
+    distances = state.engine.metric.distance(points, row)
+    nearest = int(np.argmin(distances))
+    return _Offer(row, float(distances[nearest]), points[nearest])

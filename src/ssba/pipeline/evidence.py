@@ -94,6 +94,8 @@ def evidence_of(state: QueryState) -> Evidence:
         lower_bound=_finite_bound(state),
         proof=_proof(state) or ("exhausted" if exhausted else None),
         reading_contradicted=is_contradicted(state),
+        column_searches=state.found.column_searches,
+        column_searches_left=state.found.column_searches_left,
     )
 
 

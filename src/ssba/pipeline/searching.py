@@ -11,8 +11,9 @@ from ssba.pipeline.evidence import ask_all_nearer, gather_evidence, with_draws
 from ssba.pipeline.margins import push_off_boundary
 from ssba.pipeline.max_changes import search_few
 from ssba.pipeline.metering import capped
+from ssba.pipeline.other_columns import search_other_columns
 from ssba.pipeline.shells import search_in_shells
-from ssba.pipeline.sparsity import search_levers, sparsify
+from ssba.pipeline.sparsity import sparsify
 from ssba.pipeline.state import QueryState
 from ssba.search.archive import Archive
 from ssba.search.refine import nearest_search
@@ -28,7 +29,8 @@ def search_query(state: QueryState) -> Asking[None]:
     yield from gather_evidence(state)
     if state.options.price > 1:
         yield from sparsify(state)
-        yield from search_levers(state)
+    if state.options.k > 1 and state.options.diversity != "distance":
+        yield from search_other_columns(state)
     if state.options.radius is not None:
         yield from push_off_boundary(state)
         # Room is made around what the search found, whether or not the budget allows for this.
@@ -37,7 +39,8 @@ def search_query(state: QueryState) -> Asking[None]:
 
 def _nearest(state: QueryState) -> Asking[None]:
     """Search all regions in turns, the nearest first; one that begins beyond the best answer is left out."""
-    if (yield from search_in_shells(state)):
+    is_exact = yield from search_in_shells(state)
+    if is_exact and state.options.k == 1:
         return
     searches = [_in_region(state, archive) for archive in state.region_archives]
     yield from with_draws(state, in_turns(searches))

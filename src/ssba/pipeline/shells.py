@@ -18,10 +18,10 @@ _FIRST, _WIDER = 4.0, 1.5
 def search_in_shells(state: QueryState) -> Asking[bool]:
     """Ask about ever more distant legal rows until one reaches the target; tell whether that could be done.
 
-    It can where one answer is asked for, evidence is asked for, and the budget allows for all rows.
+    It can where evidence is asked for, and the budget allows for all rows.
     """
     options, archives = state.options, state.region_archives
-    if not options.evidence or options.k > 1 or options.wants_few or options.radius is not None:
+    if not options.evidence or options.wants_few or options.radius is not None:
         return False
     extents = [extent_of(archive.region, state.engine.metric, MAX_ENUMERATED) for archive in archives]
     known = [extent for extent in extents if extent is not None]

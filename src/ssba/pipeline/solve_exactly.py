@@ -32,7 +32,11 @@ def solve_exactly(states: States) -> list[QueryState]:
     if opened is None or not plain:
         return list(states)
     _look(plain, opened)
-    settled = {id(state) for state in plain if state.found.is_settled and not is_contradicted(state)}
+    settled = {
+        id(state)
+        for state in plain
+        if state.options.k == 1 and state.found.is_settled and not is_contradicted(state)
+    }
     return [state for state in states if id(state) not in settled]
 
 
@@ -50,9 +54,8 @@ def tighten_exactly(states: States) -> None:
 
 
 def _is_plain(state: QueryState) -> bool:
-    """Whether the nearest row of all is the whole answer."""
-    options = state.options
-    return options.k == 1 and options.price == 1 and not options.limits
+    """Whether the nearest row of all is the answer, or the first of several."""
+    return state.options.price == 1 and not state.options.limits
 
 
 def _look(states: States, opened: Opened) -> None:

@@ -15,7 +15,7 @@ from ssba.constraints.regions.region import Region
 from ssba.engine import Engine
 from ssba.models.targets import Goal
 from ssba.options import Budget, Options
-from ssba.results.explanation import Counterfactual, Status
+from ssba.results.explanation import Counterfactual, Obstacle, Status
 from ssba.search.archive import Archive
 from ssba.search.starts import Pool
 from ssba.search.stored import Stored
@@ -103,9 +103,12 @@ class Found:
     `archives` hold what the searches asked: first one for each region, then those of later searches. `known`
     holds, by region, background rows that were found to reach the target before there was a query. What
     `scouts` found are no answers: they ignore the limits that the options set.
-    `levers` are answers with no superfluous columns, `robust_rows` ones with a ball around them that reaches.
+    `by_columns` are answers by different sets of columns, without superfluous columns where these are to be
+    left out; so many searches for them were made, and so many were not. `robust_rows` are answers with a ball
+    around them that reaches.
     `missed` holds the distances of all feasible rows that were asked and did not reach the target, `drawn`
     those of the random ones among them. `exhausted` tells that every nearer legal row was asked;
+    `climbed` are feasible rows with good scores that do not reach, `obstacles` what stops the bounded move.
     `lower_bound` comes from those who can look inside the model; infinite where nothing can reach.
     """
 
@@ -114,14 +117,18 @@ class Found:
     archives: list[Archive] = field(default_factory=list)
     known: list[Archive] = field(default_factory=list)
     scouts: list[Archive] = field(default_factory=list)
-    levers: list[Vector] = field(default_factory=list)
+    by_columns: list[Vector] = field(default_factory=list)
+    column_searches: int = 0
+    column_searches_left: int = 0
     robust_rows: list[Vector] = field(default_factory=list)
     missed: list[Vector] = field(default_factory=list)
     drawn: Vector = field(default_factory=lambda: np.empty(0))
     exhausted: bool = False
     lower_bound: float | None = None
     answers: list[Counterfactual] = field(default_factory=list)
+    climbed: list[Vector] = field(default_factory=list)
     bounded: Counterfactual | None = None
+    obstacles: tuple[Obstacle, ...] = ()
 
     @property
     def finders(self) -> list[Archive]:

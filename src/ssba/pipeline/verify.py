@@ -17,7 +17,7 @@ from ssba.pipeline.asking import judged, prediction_and_score, predictions
 from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
-from ssba.search.pick import APART, pick_order
+from ssba.search.pick import APART, NEARER, pick_order
 
 # Answers whose margin is thinner than this share of the largest score are asked about once more, alone:
 # a batch and a single row may differ in the last bits of their sums.
@@ -63,9 +63,13 @@ class _Check:
 
 
 def _put_in_order(state: QueryState) -> None:
-    """Nearest first; where few changes were asked for, in the order of choice."""
-    if state.options.diversity == "levers" or state.options.sparsity == "none":
-        state.found.answers.sort(key=lambda answer: answer.distance)
+    """Nearest first; other columns in the order of choice behind the nearest; few changes in that order."""
+    options, answers = state.options, state.found.answers
+    if options.diversity == "levers" or (options.diversity == "distance" and options.sparsity == "none"):
+        answers.sort(key=lambda answer: answer.distance)
+    elif options.sparsity == "none" and answers:
+        # Where the first was refused, what stands in for it was accepted last.
+        answers.insert(0, answers.pop(answers.index(min(answers, key=lambda answer: answer.distance))))
 
 
 def _is_different(state: QueryState, z: Vector) -> bool:
@@ -80,12 +84,26 @@ def _is_different(state: QueryState, z: Vector) -> bool:
         theirs = set(one.changes)
         if not (ours <= theirs or theirs <= ours):
             continue
+        if state.options.diversity == "levers":
+            if _is_worth_having(state, (ours, z), (theirs, one)):
+                continue
+            return False
         row = state.engine.space.encode_row(one.values)
         apart = float(state.engine.metric.distance(z[None, :], row)[0])
         # Rows in few digits may lie a little nearer to each other than those that were picked.
-        if state.options.diversity == "levers" or apart < (APART - 2 * SHORTER) * nearest:
+        if apart < (APART - 2 * SHORTER) * nearest:
             return False
     return True
+
+
+def _is_worth_having(
+    state: QueryState, ours: tuple[set[str], Vector], theirs: tuple[set[str], Counterfactual]
+) -> bool:
+    """Tell whether, of two sets of columns one inside the other, the larger is much nearer."""
+    (own, z), (other, answer) = ours, theirs
+    far = float(state.distance(z[None, :])[0])
+    larger, smaller = (far, answer.distance) if own > other else (answer.distance, far)
+    return own != other and larger <= (NEARER + 2 * SHORTER) * smaller
 
 
 def _check_of(state: QueryState) -> _Check:
@@ -97,8 +115,8 @@ def _check_of(state: QueryState) -> _Check:
     order, different = pick_order(
         rows, state.x, metric, options.k, len(rows), diversity=options.diversity, price=options.price
     )
-    if options.diversity == "levers" and found.levers and options.radius is None:
-        rows, spares = np.stack(found.levers), rows[order]
+    if options.diversity == "levers" and found.by_columns and options.radius is None:
+        rows, spares = np.stack(found.by_columns), rows[order]
         order, different = pick_order(rows, state.x, metric, options.k, 0, diversity=options.diversity)
         rows, order = np.concatenate([rows, spares]), [*order, *range(len(rows), len(rows) + len(spares))]
     return _Check(state, (_shorter(state, rows[i]) for i in order), different)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ssba.arguments import number
+from ssba.arguments import is_number, number
 from ssba.columns.distance import Metric, Norm
 from ssba.columns.features import LARGEST_SINGLE, Declaration, Feature, Kind
 from ssba.errors import ArgumentError
@@ -94,6 +94,19 @@ def metric_of(columns: Sequence[Column], norm: Norm) -> Metric:
         np.array([one.weight for one in columns]),
         np.array([one.feature.is_discrete for one in columns], dtype=bool),
     )
+
+
+def signed_step(before: Any, after: Any, order: Sequence[Any] = ()) -> float | None:
+    """Return how far a change goes up, negative for down: in levels of an ordinal column, else in numbers.
+
+    `order` holds the levels of an ordinal column from low to high. None where a change has no direction.
+
+    >>> signed_step("high", "low", ["low", "middle", "high"]), signed_step(2, 2.5), signed_step("a", "b")
+    (-2, 0.5, None)
+    """
+    if before in order and after in order:
+        return order.index(after) - order.index(before)
+    return after - before if is_number(before) and is_number(after) else None
 
 
 def _bound(value: float) -> float | None:

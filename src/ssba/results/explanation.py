@@ -75,6 +75,23 @@ class Counterfactual:
 
 
 @dataclass(frozen=True)
+class Obstacle:
+    """A constraint, or a limit set by an option, between a bounded move and the boundary.
+
+    Attributes
+    ----------
+    constraint : str
+        Its text; for a limit the option, such as ``max_changes=2``.
+    relaxed : str or None
+        How far it would have to be loosened for the nearest boundary point known, in words: "let age go up to
+        52 instead of 45". None where only leaving it out allows that point.
+    """
+
+    constraint: str
+    relaxed: str | None = None
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What speaks for there being no nearer answer; never more than was shown.
 
@@ -99,6 +116,10 @@ class Evidence:
     reading_contradicted : bool
         The model's inside was read, but a row reached the target nearer than that allows: the model is not
         what it was read as, and what was computed from its inside was dropped.
+    column_searches, column_searches_left : int
+        For several answers by different columns: how many searches were made with columns of known answers
+        held, and how many were left when the search for them ended. Where none is left, every set of columns
+        that reaches the target is among those found, contains one of them, or was missed by a search.
     """
 
     nearer_than: float | None = None
@@ -108,6 +129,8 @@ class Evidence:
     lower_bound: float | None = None
     proof: Literal["optimal", "exhausted", "unreachable"] | None = None
     reading_contradicted: bool = False
+    column_searches: int = 0
+    column_searches_left: int = 0
 
     @property
     def sentence(self) -> str:
@@ -126,9 +149,14 @@ class Explanation(JsonForm):
     status : Status
         found, bounded, infeasible, already_there or out_of_budget; compares equal to its text.
     counterfactuals : tuple of Counterfactual
-        Nearest first; each reaches the target and meets every constraint.
+        The best first; each reaches the target and meets every constraint. The others come nearest first; by
+        default those with other columns than the ones before come before further rows of the same columns.
     bounded : Counterfactual or None
-        The bounded move where no feasible flip was found: it does not reach the target.
+        The bounded move where no feasible flip was found: it does not reach the target. Of the feasible rows
+        found it has the best score where a probability or a number is asked for; else it is the nearest to
+        the boundary. Without changes it is the query itself: nothing better was found.
+    obstacles : tuple of Obstacle
+        What stops the bounded move: the constraints that the nearest boundary point known breaks.
     query, prediction, score
         The query's values, and what the model says about it.
     target, goal
@@ -161,6 +189,7 @@ class Explanation(JsonForm):
     budget: Budget = field(default_factory=Budget)
     counterfactuals: tuple[Counterfactual, ...] = ()
     bounded: Counterfactual | None = None
+    obstacles: tuple[Obstacle, ...] = ()
     clash: tuple[str, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
     stopped: Stopped = "settled"
@@ -197,6 +226,11 @@ class Explanation(JsonForm):
     def units(self) -> dict[str, str]:
         """The units of the columns that have one."""
         return {one.name: one.unit for one in self.columns if one.unit}
+
+    @property
+    def orders(self) -> dict[str, tuple[Any, ...]]:
+        """The levels of the ordinal columns, from low to high."""
+        return {one.name: one.levels for one in self.columns if one.kind == "ordinal"}
 
     @property
     def sentence(self) -> str:

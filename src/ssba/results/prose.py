@@ -1,10 +1,11 @@
 """A result as one paragraph of plain language: no number in it that is not in the result."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ssba.arguments import is_number
 from ssba.results import text
+from ssba.results.column import signed_step
 
 if TYPE_CHECKING:
     from ssba.results.explanation import Counterfactual, Explanation
@@ -18,6 +19,23 @@ _MOST_STEPS = 6
 _MOST_BINDINGS = 5
 
 Meanings = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What is known about columns for sentences about them, by name.
+
+    Their units, the levels of ordinal ones from low to high, and what they mean for a person.
+    """
+
+    units: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    meanings: Meanings = field(default_factory=dict)
+
+
+def wording_of(explanation: "Explanation", meanings: Meanings | None = None) -> Wording:
+    """Return how to speak about the columns of a result."""
+    return Wording(explanation.units, explanation.orders, meanings or {})
 
 
 def paragraph(
@@ -63,24 +81,27 @@ def sentences(
     meanings: Meanings | None = None,
 ) -> list[str]:
     """Return the sentences of `paragraph`, without the caution at its end."""
-    known = meanings or {}
-    parts = [*_outcome(explanation, known), *_evidence(explanation)]
-    parts += _plan(plan, known) if plan is not None else []
-    parts += _ranges(ranges, known) if ranges is not None else []
-    parts += _why_not(why_not) if why_not is not None else []
+    wording = wording_of(explanation, meanings)
+    parts = [*_outcome(explanation, wording), *_evidence(explanation)]
+    parts += _plan(plan, wording) if plan is not None else []
+    parts += _ranges(ranges, wording.meanings) if ranges is not None else []
+    if why_not is not None:
+        parts += _why_not(why_not)
+    elif explanation.obstacles:
+        parts.append(f"What stops it: {text.obstacle_words(explanation.obstacles)}.")
     return parts
 
 
-def _outcome(explanation: "Explanation", meanings: Meanings) -> list[str]:
+def _outcome(explanation: "Explanation", wording: Wording) -> list[str]:
     if explanation.best is not None:
-        return _found(explanation, explanation.best, meanings)
+        return _found(explanation, explanation.best, wording)
     if explanation.bounded is not None and explanation.bounded.changes:
-        return _bounded(explanation, explanation.bounded, meanings)
+        return _bounded(explanation, explanation.bounded, wording)
     if explanation.status.value == "bounded":
         return [
             _now(explanation),
             f"Within the constraints no change was found that reaches {explanation.target}, and none that "
-            "comes nearer to it.",
+            "gets closer to it.",
         ]
     # Nothing is proposed, so the result's own sentence says it all.
     return [explanation.sentence]
@@ -90,7 +111,7 @@ def _now(explanation: "Explanation") -> str:
     return f"The model predicts {text.show(explanation.prediction)} for this row{_score(explanation.score)}."
 
 
-def _found(explanation: "Explanation", best: "Counterfactual", meanings: Meanings) -> list[str]:
+def _found(explanation: "Explanation", best: "Counterfactual", wording: Wording) -> list[str]:
     then = f"then it predicts {text.show(best.prediction)}{_score(best.score)}"
     if best.prediction == explanation.prediction or isinstance(best.prediction, float):
         then += f", which reaches {explanation.target}"
@@ -101,7 +122,7 @@ def _found(explanation: "Explanation", best: "Counterfactual", meanings: Meaning
         )
     parts = [
         _now(explanation),
-        f"{nearest} {actions(best.changes, explanation.units, meanings)}: {then}.",
+        f"{nearest} {actions(best.changes, wording)}: {then}.",
         "All other values stay as they are, and every constraint is met.",
     ]
     others = [f"{one.distance:.4g}" for one in explanation.counterfactuals[1:]]
@@ -111,7 +132,7 @@ def _found(explanation: "Explanation", best: "Counterfactual", meanings: Meaning
     return parts
 
 
-def _bounded(explanation: "Explanation", move: "Counterfactual", meanings: Meanings) -> list[str]:
+def _bounded(explanation: "Explanation", move: "Counterfactual", wording: Wording) -> list[str]:
     still = f"the model then still predicts {text.show(move.prediction)}{_score(move.score)}"
     target = explanation.target
     if explanation.options.limits:
@@ -119,8 +140,7 @@ def _bounded(explanation: "Explanation", move: "Counterfactual", meanings: Meani
     return [
         _now(explanation),
         f"Within the constraints no change was found that reaches {target}.",
-        f"The feasible move that comes nearest to it is to "
-        f"{actions(move.changes, explanation.units, meanings)}: {still}.",
+        f"The feasible move that comes nearest to it is to {actions(move.changes, wording)}: {still}.",
     ]
 
 
@@ -138,16 +158,16 @@ def _evidence(explanation: "Explanation") -> list[str]:
     return []
 
 
-def _plan(plan: "Plan", meanings: Meanings) -> list[str]:
+def _plan(plan: "Plan", wording: Wording) -> list[str]:
     if len(plan.steps) < 2:
         return []
-    words = [_step(step, plan.units, meanings) for step in plan.steps[:_MOST_STEPS]]
+    words = [_step(step, wording) for step in plan.steps[:_MOST_STEPS]]
     more = ", and so on" if len(plan.steps) > _MOST_STEPS else ""
     return [f"Step by step: first {', then '.join(words)}{more}."]
 
 
-def _step(step: "Step", units: Mapping[str, str], meanings: Meanings) -> str:
-    return f"{actions(step.changes, units, meanings)}{_score(step.score_after)}"
+def _step(step: "Step", wording: Wording) -> str:
+    return f"{actions(step.changes, wording)}{_score(step.score_after)}"
 
 
 def _ranges(ranges: "Ranges", meanings: Meanings) -> list[str]:
@@ -171,47 +191,49 @@ def _why_not(why: "WhyNot") -> list[str]:
         parts.append(f"What holds it back: {named}{others}.")
     if why.best is not None:
         far = "" if why.best.distance is None else f", at a distance of {why.best.distance:.4g}"
-        parts.append(f"The smallest relaxation that was found to flip it{far}: {text.join(why.best.words)}.")
+        parts.append(f"{why.best.claim}{far}: {text.join(why.best.words)}.")
     return parts
 
 
-def actions(
-    changes: Mapping[str, tuple[Any, Any]], units: Mapping[str, str], meanings: Meanings | None = None
-) -> str:
+def actions(changes: Mapping[str, tuple[Any, Any]], wording: Wording) -> str:
     """Say what to do, column by column, with a word for the direction.
 
-    >>> actions({"chol": (286.0, 240.0), "exang": ("yes", "no"), "ca": (None, 1.0)}, {"chol": "mg/dl"})
-    'lower chol from 286 to 240 mg/dl, change exang from yes to no and fill in ca with 1'
+    >>> known = Wording({"chol": "mg/dl"}, {"slope": ("down", "flat", "up")})
+    >>> actions({"chol": (286.0, 240.0), "slope": ("flat", "up"), "ca": (None, 1.0)}, known)
+    'lower chol from 286 to 240 mg/dl, raise slope from flat to up and fill in ca with 1'
     """
-    return text.join(action(name, *both, units.get(name), meanings) for name, both in changes.items())
+    return text.join(action(name, *both, wording) for name, both in changes.items())
 
 
-def action(
-    name: str, before: Any, after: Any, unit: str | None = None, meanings: Meanings | None = None
-) -> str:
+def action(name: str, before: Any, after: Any, wording: Wording) -> str:
     """Say what to do with one column.
 
-    >>> action("thalach", 131, 134, "beats/min", {"thalach": "highest heart rate"})
+    >>> known = Wording({"thalach": "beats/min"}, meanings={"thalach": "highest heart rate"})
+    >>> action("thalach", 131, 134, known)
     'raise highest heart rate (thalach) from 131 to 134 beats/min'
     """
-    meaning = (meanings or {}).get(name)
+    meaning, unit = wording.meanings.get(name), wording.units.get(name)
     called = f"{meaning} ({name})" if meaning else name
     if before is None:
         return f"fill in {called} with {text.cell(after, unit)}"
-    return f"{direction(before, after)} {called} from {text.cell(before)} to {text.cell(after, unit)}"
+    word = direction(before, after, wording.orders.get(name, ()))
+    return f"{word} {called} from {text.cell(before)} to {text.cell(after, unit)}"
 
 
-def direction(before: Any, after: Any) -> str:
-    """The word for a change: raise or lower a number, change anything else.
+def direction(before: Any, after: Any, order: Sequence[Any] = ()) -> str:
+    """The word for a change: raise or lower a number or an ordinal level, change anything else.
 
     >>> direction(3, 4), direction(3.5, 2.0), direction("yes", "no"), direction(None, 2)
     ('raise', 'lower', 'change', 'fill in')
+    >>> direction("high school", "college", ["high school", "college"])
+    'raise'
     """
     if before is None:
         return "fill in"
-    if not all(is_number(cell) for cell in (before, after)):
+    step = signed_step(before, after, order)
+    if step is None:
         return "change"
-    return "raise" if after > before else "lower"
+    return "raise" if step > 0 else "lower"
 
 
 def _score(score: float | None) -> str:

@@ -12,7 +12,7 @@ _MOST_LISTED = 5
 _LONG, _MOST_SINGLE = 12, 3e38
 
 if TYPE_CHECKING:
-    from ssba.results.explanation import Counterfactual, Evidence, Explanation
+    from ssba.results.explanation import Counterfactual, Evidence, Explanation, Obstacle
 
 
 def sentence(explanation: "Explanation") -> str:
@@ -24,7 +24,29 @@ def sentence(explanation: "Explanation") -> str:
         "already_there": _already_there,
         "out_of_budget": _out_of_budget,
     }
-    return writers[explanation.status.value](explanation) + _ended(explanation)
+    return writers[explanation.status.value](explanation) + _fewer(explanation) + _ended(explanation)
+
+
+def _fewer(explanation: "Explanation") -> str:
+    """Say why there are fewer answers than were asked for."""
+    count, wanted = len(explanation.counterfactuals), explanation.options.k
+    if not 0 < count < wanted:
+        return ""
+    few = f" {'This is the only one' if count == 1 else f'These are {count}'} of {wanted} answers asked for: "
+    evidence = explanation.evidence
+    if evidence.column_searches_left:
+        left = evidence.column_searches_left
+        return (
+            f"{few}{left:,} {'search' if left == 1 else 'searches'} for other sets of columns "
+            f"{'was' if left == 1 else 'were'} left when the search ended; a larger budget or k goes further."
+        )
+    if explanation.options.diversity == "levers":
+        searches = "search" if evidence.column_searches == 1 else "searches"
+        return (
+            f"{few}no other set of columns was found that reaches the target, in "
+            f"{evidence.column_searches:,} {searches} without columns of these answers."
+        )
+    return f"{few}no other row was found that differs enough."
 
 
 def _ended(explanation: "Explanation") -> str:
@@ -56,22 +78,54 @@ def _change(explanation: "Explanation", name: str, before: Any, after: Any) -> s
 
 def _bounded(explanation: "Explanation") -> str:
     move = explanation.bounded
+    wished = _wished(explanation)
     if move is None or not move.changes:
         return (
-            f"No feasible row was found that reaches {_wished(explanation)}, and no feasible move comes "
-            "nearer to the boundary than the query itself; "
-            f"relax a constraint: {_listed(_relaxable(explanation))}.{_missing(explanation)}"
+            f"No feasible row was found that reaches {wished}, and no feasible move that gets closer than "
+            f"the query itself; {_stops(explanation)}.{_missing(explanation)}"
         )
     left = score = ""
     if move.distance_to_boundary is not None:
-        left = f" and leaves {move.distance_to_boundary:.3g} to the boundary"
+        left = f" and stays {_to_boundary(explanation, move)}"
     if explanation.score is not None and move.score is not None:
         score = f", with the score going from {explanation.score:.3g} to {move.score:.3g}"
     return (
-        f"No feasible row was found that reaches {_wished(explanation)}. The bounded move changes "
-        f"{join(move.changes)}{left}{score}; "
-        f"relax a constraint to get further: {_listed(_relaxable(explanation))}.{_missing(explanation)}"
+        f"No feasible row was found that reaches {wished}. The bounded move changes "
+        f"{join(move.changes)}{left}{score}; {_stops(explanation)}.{_missing(explanation)}"
     )
+
+
+def _to_boundary(explanation: "Explanation", move: "Counterfactual") -> str:
+    """Say what is left to the boundary, and how far that is in the units of a column."""
+    far = move.distance_to_boundary or 0.0
+    words = f"at a distance of {far:.3g} from the boundary"
+    numbers = [one for one in explanation.columns if not one.feature.has_levels]
+    if not numbers:
+        return f"{words}, where one changed level counts 1"
+    one = next((one for one in numbers if one.name in move.changes), numbers[0])
+    return f"{words}, as far as {show(float(f'{far * one.scale / one.weight:.3g}'), one.unit)} of {one.name}"
+
+
+def _stops(explanation: "Explanation") -> str:
+    """Name what stands between the bounded move and the boundary; all that may be relaxed if unknown."""
+    if explanation.obstacles:
+        return f"what stops it: {obstacle_words(explanation.obstacles)}"
+    return f"relax a constraint to get further: {_listed(_relaxable(explanation))}"
+
+
+def obstacle_words(obstacles: "Sequence[Obstacle]") -> str:
+    """List what stops a bounded move, with how far each would have to be loosened.
+
+    >>> from ssba.results import Obstacle
+    >>> obstacle_words([Obstacle("age <= 45", "let age go up to 52 instead of 45"), Obstacle("b == x.b")])
+    '"age <= 45" (the nearest boundary point takes: let age go up to 52 instead of 45) and "b == x.b"'
+    """
+    shown: list[str] = []
+    for one in obstacles[:_MOST_LISTED]:
+        lead = "" if shown else "the nearest boundary point takes: "
+        shown.append(f'"{one.constraint}"' + (f" ({lead}{one.relaxed})" if one.relaxed else ""))
+    more = len(obstacles) - len(shown)
+    return join([*shown, f"{more} more"] if more else shown)
 
 
 def _missing(explanation: "Explanation") -> str:

@@ -55,8 +55,10 @@ class Relaxation:
         Whether a counterfactual was found with it. Where not, it only makes contradicting constraints
         possible to meet.
     is_smallest : bool
-        Whether 5% less of it (of two: of both), or one step less, was tried and not enough. Not so where the
-        budget ended before; and only as sure as the search, but for linear models.
+        Whether each of its bounds alone, one step tighter (5% less loosened where there are no steps), was
+        explained anew and did not flip. Not so where the budget ended before; as sure as the search.
+    is_proved : bool
+        Whether it is proved that none of these flips.
     changes, values, distance, prediction, score
         The counterfactual that was found, checked as every answer is; the bounded move where none was.
     """
@@ -67,6 +69,7 @@ class Relaxation:
     size: float | None
     flips: bool
     is_smallest: bool = True
+    is_proved: bool = False
     changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     distance: float | None = None
@@ -77,6 +80,15 @@ class Relaxation:
     def is_single(self) -> bool:
         """Whether one constraint alone is relaxed."""
         return len(self.constraints) == 1
+
+    @property
+    def claim(self) -> str:
+        """What it is, in words, and no more than was shown."""
+        if not self.is_smallest:
+            return "A relaxation that flips, perhaps not the smallest"
+        if self.is_proved:
+            return "The smallest relaxation that flips (proved: with any bound a step tighter nothing does)"
+        return "The smallest relaxation found to flip (with any bound a step tighter nothing was found)"
 
     @property
     def sentence(self) -> str:
@@ -90,7 +102,7 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class WhyNot(JsonForm):
-    """Which constraints stand in the way of an answer, and the smallest relaxations that let one through.
+    """Which constraints stand in the way of an answer, and small relaxations that let one through.
 
     Attributes
     ----------
@@ -105,8 +117,9 @@ class WhyNot(JsonForm):
         What holds the query back; those first that are enough to relax alone, then those of pairs that are,
         then those beyond which the score gets better.
     relaxations : tuple of Relaxation
-        Those that flip first, smallest first, then by distance. For each constraint, and each pair of which
-        neither alone is enough, at most one that flips.
+        Those that flip first; of these one constraint before two, what a person said is fixed and the data's
+        own range last, then by `size`, then by distance. For each constraint, and each pair of which neither
+        alone is enough, at most one that flips.
     is_there : bool
         Whether the query reaches the target as it is, so that there is nothing to flip but a contradiction.
     pairs_tried, pairs_untried : int
@@ -130,7 +143,7 @@ class WhyNot(JsonForm):
 
     @property
     def best(self) -> Relaxation | None:
-        """The smallest relaxation that flips; None where none was found."""
+        """The first relaxation that flips; None where none was found."""
         return next((one for one in self.relaxations if one.flips), None)
 
     @property
@@ -148,7 +161,7 @@ def _sentences(why: WhyNot) -> Iterator[str]:
     yield _obstacle(why)
     flipping = [one for one in why.relaxations if one.flips]
     if flipping:
-        yield f"The smallest relaxation that flips: {_told(flipping[0])}."
+        yield f"{flipping[0].claim}: {_told(flipping[0])}."
         if len(flipping) > 1:
             yield f"Or: {'; or '.join(_told(one) for one in flipping[1:_MOST_TOLD])}."
     else:
@@ -176,7 +189,8 @@ def _nothing_flips(why: WhyNot) -> str:
         then = (
             f"the query reaches {why.target} as it is" if why.is_there else "none of them was found to flip"
         )
-        return f"The smallest relaxation that leaves feasible rows: {least}; {then}."
+        claim = "The smallest" if why.relaxations[0].is_smallest else "A"
+        return f"{claim} relaxation that leaves feasible rows: {least}; {then}."
     pairs = f", nor any of {why.pairs_tried:,} pairs," if why.pairs_tried else ""
     return f"No single constraint{pairs} was found to be enough to relax."
 
@@ -193,11 +207,12 @@ def _quoted(texts: Sequence[str]) -> str:
 
 
 def _table(relaxations: Sequence[Relaxation]) -> str:
-    lines = [("relax", "flips", "distance", "ask for")]
+    lines = [("relax", "looser by", "flips", "distance", "ask for")]
     for one in relaxations:
+        size = "all of it" if one.size is None else f"{one.size:.0%}"
         instead = join(text or "leave it out" for text in one.relaxed)
         distance = "" if one.distance is None else show(one.distance)
-        lines.append((join(one.words), "yes" if one.flips else "no", distance, instead))
+        lines.append((join(one.words), size, "yes" if one.flips else "no", distance, instead))
     return columns(lines)
 
 

@@ -253,7 +253,7 @@ def _climb(archive: Archive) -> Asking[None]:
             return
         helped = reply.margin > before
         if marked(helped):
-            yield _feasible(region, _combined(base, rows[helped], reply.margin[helped])[None, :])
+            yield _feasible(region, combined_changes(base, rows[helped], reply.margin[helped])[None, :])
         else:
             share *= 0.4
 
@@ -284,7 +284,7 @@ def with_column(row: Array, j: int, values: list[float]) -> Array:
     return changed
 
 
-def _combined(base: Array, rows: Array, margins: Array) -> Array:
+def combined_changes(base: Array, rows: Array, margins: Array) -> Array:
     """Return `base` with, for every column, the change that helped most."""
     xp = namespace(base)
     best = base

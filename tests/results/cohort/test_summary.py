@@ -106,6 +106,19 @@ class TestColumns:
         assert use(switched, "club").moves == (Move("red", "blue", 3),)
         assert (use(switched, "club").up, use(switched, "club").down) == (0, 0)
 
+    def test_levels_of_an_ordinal_column_go_up_and_down_in_their_declared_order(self) -> None:
+        ranks = ["low", "middle", "high", "top"]
+        features = {"rank": ssba.ordinal(ranks)}
+        frame = pd.DataFrame({"rank": ranks * 10})
+        explainer = ssba.Explainer(
+            lambda rows: (rows["rank"] == "high").to_numpy(), frame, target=True, features=features
+        )
+        ladder = cohort_of(explainer.explain_many(pd.DataFrame({"rank": ["low", "low", "middle", "top"]})))
+        rank = use(ladder, "rank")
+        assert (rank.up, rank.down, rank.median_up, rank.median_down) == (3, 1, 2.0, 1.0)
+        assert rank.moves[0] == Move("low", "high", 2)
+        assert "rank (in 100%: 3 up by 2 levels, 1 down by 1 level, 2 low to high" in ladder.sentence
+
     def test_importances_share_each_answer_evenly_and_add_up_to_one(
         self, answers: ssba.results.Explanations
     ) -> None:

@@ -20,7 +20,20 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from tests.views.support import AROUND, BOUNDED, EVERY, FOUND, INFEASIBLE, MANY, PLAN, QUERY, answer
+from tests.views.support import (
+    AROUND,
+    BOUNDED,
+    EVERY,
+    FOUND,
+    INFEASIBLE,
+    MANY,
+    ORDINAL,
+    PLAN,
+    QUERY,
+    SCHOOLED,
+    SCHOOLING,
+    answer,
+)
 
 import ssba
 from ssba.results.cohort.summary import cohort_of
@@ -512,3 +525,41 @@ class TestDistanceChart:
     def test_nothing_to_draw_is_refused(self) -> None:
         with pytest.raises(ssba.errors.ArgumentError, match="no distance to draw"):
             distance_chart({"a": []})
+
+
+class TestDeclaredOrder:
+    """An ordinal column is drawn as it was declared, low to the left and at the bottom."""
+
+    @pytest.mark.parametrize("data", [None, DataContext(SCHOOLED)], ids=["alone", "with data"])
+    def test_a_track_goes_from_the_lowest_level_to_the_highest(self, data: DataContext | None) -> None:
+        (track,) = tracks_of(ORDINAL, data)
+        assert tuple(level for _, level in track.levels) == SCHOOLING
+        assert (track.before, track.after) == (0.0, 1.0)
+
+    def test_the_change_chart_puts_low_left_of_high(self) -> None:
+        picture = change_chart(ORDINAL, DataContext(SCHOOLED))
+        places = [
+            (float(one.get("x") or 0), one.text)
+            for one in ElementTree.fromstring(picture.svg).iter()
+            if one.text in SCHOOLING and one.get("x")
+        ]
+        assert [name for _, name in sorted(places)] == ["school", "phd"]
+
+    def test_of_many_levels_those_that_matter_are_drawn_in_order(self) -> None:
+        order = [f"grade {number}" for number in range(16)]
+        track = make_track("a", "grade 14", "grade 3", DataContext({"a": order[::-1]}), order=order)
+        levels = [level for _, level in track.levels]
+        assert levels == sorted(levels, key=order.index)
+        assert {"grade 3", "grade 14"} <= set(levels)
+        assert track.before is not None
+        assert track.after is not None
+        assert track.after < track.before
+
+    def test_numbers_declared_downward_are_drawn_so(self) -> None:
+        track = make_track("a", 3, 1, DataContext({"a": [1, 2, 3]}), order=(3, 2, 1))
+        assert (track.before, track.after) == (0.0, 1.0)
+
+    def test_parallel_axes_have_the_lowest_level_at_the_bottom(self) -> None:
+        ax = parallel_chart(ORDINAL)
+        heights = {one.get_text(): one.get_position()[1] for one in ax.texts if one.get_text() in SCHOOLING}
+        assert heights == {"school": 0.0, "college": 0.5, "phd": 1.0}

@@ -17,6 +17,7 @@ from tests.views.support import (
     INFEASIBLE,
     LEVERS,
     MANY,
+    ORDINAL,
     PLAN,
     RANGES,
     SHORT_PLAN,
@@ -327,3 +328,7 @@ class TestWriting:
 
 def headings(page: str) -> list[str]:
     return Reader(page).headings
+
+
+def test_the_report_says_which_way_an_ordinal_level_goes() -> None:
+    assert "raise" in Reader(query_page(ORDINAL)).words

@@ -72,6 +72,10 @@ class Ladder:
             return min(tidy(math.ceil(tidy(amount / self.step)) * self.step), self.most)
         return min(self._short(amount, _ABOVE * amount), self.most)
 
+    def below(self, amount: float) -> float:
+        """Return the next smaller amount that matters: one step less, or 5% less where there are no steps."""
+        return NARROW * amount if self.step is None else max(0.0, tidy(amount - self.step))
+
     def is_narrow(self, low: float, high: float) -> bool:
         """Tell whether a bracket is narrow: 5% less than `high` is at most `low`, or no rung lies between."""
         if self.step is not None and high - low < 1.5 * self.step:

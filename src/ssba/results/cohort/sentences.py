@@ -67,9 +67,16 @@ def _how(use: "ColumnUse", lead: str) -> str:
 def _how_changed(use: "ColumnUse") -> str:
     """Say how a column changes: directions with the median step, or the moves between levels."""
     both = (("up", use.up, use.median_up), ("down", use.down, use.median_down))
-    sentences = [f"{count} {word} by {show(size, use.unit)}" for word, count, size in both if count]
+    sentences = [f"{count} {word} by {step_words(size, use)}" for word, count, size in both if count]
     sentences += [f"{one.count} {show(one.before)} to {show(one.after)}" for one in use.moves]
     return ", ".join(sentences)
+
+
+def step_words(size: float | None, use: "ColumnUse") -> str:
+    """Write the median step of a column, with its unit; an ordinal column goes in levels."""
+    if use.is_ordinal:
+        return f"{show(size)} {'level' if size == 1 else 'levels'}"
+    return show(size, use.unit)
 
 
 def _comparison(cohort: "Cohort") -> list[str]:

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ssba.arguments import is_number, one_of
+from ssba.arguments import one_of
 from ssba.json_form import JsonForm
 from ssba.results import tables
 from ssba.results.cohort import sentences as cohort_text
 from ssba.results.cohort.groups import group_labels, in_order
 from ssba.results.cohort.intervals import Estimate, median_of, quantiles, share_of
+from ssba.results.column import signed_step
 from ssba.results.text import show
 
 if TYPE_CHECKING:
@@ -48,13 +49,15 @@ class ColumnUse:
         A column that flips decisions alone counts for more than one that always moves with nine others. The
         importances of all columns add up to 1.
     up, down : int
-        In how many answers a number goes up, or down; both 0 for a column of levels.
+        In how many answers a number or an ordinal level goes up, or down; both 0 for levels without order.
     median_up, median_down : float or None
-        By how much, at the median, in the column's unit.
+        By how much, at the median, in the column's unit; for an ordinal column in levels.
     moves : tuple of Move
         For levels, and for missing cells that are filled: the changes most often made, up to five.
     unit : str or None
         The unit of the column, where it was declared.
+    is_ordinal : bool
+        Whether its steps are counted in levels, from one to the next.
     """
 
     column: str
@@ -67,6 +70,7 @@ class ColumnUse:
     median_down: float | None = None
     moves: tuple[Move, ...] = ()
     unit: str | None = None
+    is_ordinal: bool = False
 
 
 @dataclass(frozen=True)
@@ -243,15 +247,18 @@ def _column_uses(explanations: Sequence["Explanation"]) -> list[ColumnUse]:
     answers = [one.best for one in explanations if one.best is not None and one.best.changes]
     names = dict.fromkeys(name for one in explanations for name in one.query)
     units = {name: unit for one in explanations for name, unit in one.units.items()}
-    uses = [_column_use(name, answers, units.get(name)) for name in names]
+    orders = {name: order for one in explanations for name, order in one.orders.items()}
+    uses = [_column_use(name, answers, units.get(name), orders.get(name, ())) for name in names]
     return sorted(uses, key=lambda one: (-one.changed, -one.importance))
 
 
-def _column_use(name: str, answers: Sequence["Counterfactual"], unit: str | None) -> ColumnUse:
+def _column_use(
+    name: str, answers: Sequence["Counterfactual"], unit: str | None, order: Sequence[Any]
+) -> ColumnUse:
     using = [one for one in answers if name in one.changes]
     changes = [one.changes[name] for one in using]
-    steps = [after - before for before, after in changes if is_number(before) and is_number(after)]
-    levels = Counter(both for both in changes if not (is_number(both[0]) and is_number(both[1])))
+    steps = [step for both in changes if (step := signed_step(*both, order)) is not None]
+    levels = Counter(both for both in changes if order or signed_step(*both) is None)
     ups, downs = [one for one in steps if one > 0], [-one for one in steps if one < 0]
     return ColumnUse(
         column=name,
@@ -264,6 +271,7 @@ def _column_use(name: str, answers: Sequence["Counterfactual"], unit: str | None
         median_down=quantiles(downs).get("median"),
         moves=tuple(Move(*both, count) for both, count in levels.most_common(_MOST_MOVES)),
         unit=unit,
+        is_ordinal=bool(order),
     )
 
 

@@ -67,11 +67,21 @@ def parallel_chart(
     drawn = {name: [now, *(one.values[name] for one in answers)] for name, now in changed.items()}
     around = replace(data or DataContext(), population=drawn)
     units = explanation.units
-    scales = [make_track(name, now, now, around, units.get(name)) for name, now in changed.items()]
+    # Of an ordinal column, too, only levels that are drawn, the lowest at the bottom.
+    orders = {
+        name: [one for one in order if one in drawn.get(name, ())]
+        for name, order in explanation.orders.items()
+    }
+
+    def scale(name: str, proposed: Any) -> Track:
+        order = orders.get(name, ())
+        return make_track(name, changed[name], proposed, around, units.get(name), order=order)
+
+    scales = [scale(name, now) for name, now in changed.items()]
     ax = style.new_axes(max(6.5, 1.9 * len(changed) + 1.5), 4.6) if ax is None else ax
     _draw_scales(ax, scales)
     for number, one in enumerate(answers):
-        places = [make_track(name, now, one.values[name], around).after for name, now in changed.items()]
+        places = [scale(name, one.values[name]).after for name in changed]
         label = f"answer {number + 1}" if explanation.counterfactuals else "bounded move"
         aside = _APART * (number - (len(answers) - 1) / 2)
         _draw_line(ax, places, label, aside, _look(number))

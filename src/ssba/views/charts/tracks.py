@@ -179,9 +179,9 @@ def tracks_of(
     around = data or DataContext()
     move = move_of(explanation, answer)
     values = explanation.query if move is None else move.values
-    held = fixed_columns(explanation)
+    held, units, orders = fixed_columns(explanation), explanation.units, explanation.orders
     made = [
-        make_track(name, now, values[name], around, explanation.units.get(name), name in held)
+        make_track(name, now, values[name], around, units.get(name), name in held, orders.get(name, ()))
         for name, now in explanation.query.items()
     ]
     made.sort(key=lambda track: (not track.is_changed, track.is_fixed))
@@ -217,14 +217,20 @@ def make_track(
     data: DataContext,
     unit: str | None = None,
     is_fixed: bool = False,
+    order: Sequence[Any] = (),
 ) -> Track:
-    """Return the track of one column, as a number or as a category."""
+    """Return the track of one column, as a number or as a category.
+
+    `order` holds the levels of an ordinal column, which are drawn in that order, the first on the left.
+    """
     values = data.values(name)
     shown = [cell for cell in (now, proposed) if not is_missing(cell)]
-    numeric = all(is_number(cell) for cell in [*shown, *values]) and bool(shown or values)
-    make = _number_track if numeric else _level_track
+    numeric = all(is_number(cell) for cell in [*shown, *values, *order]) and bool(shown or values)
     track = Track(name, data.label(name), unit, now, proposed, None, None, ("", ""), is_fixed=is_fixed)
-    return make(track, values, data.allowed.get(name))
+    allowed = data.allowed.get(name)
+    if numeric and list(order) == sorted(order):
+        return _number_track(track, values, allowed)
+    return _level_track(track, values, allowed, order)
 
 
 def _number_track(track: Track, values: Sequence[float], allowed: Sequence[Any] | None) -> Track:
@@ -291,8 +297,10 @@ def _silhouette(values: Sequence[float], low: float, high: float) -> tuple[tuple
     return tuple(zip(middles.tolist(), (heights / tallest).tolist(), strict=True))
 
 
-def _level_track(track: Track, values: Sequence[Any], allowed: Sequence[Any] | None) -> Track:
-    levels = _levels(track, values)
+def _level_track(
+    track: Track, values: Sequence[Any], allowed: Sequence[Any] | None, order: Sequence[Any]
+) -> Track:
+    levels = _levels(track, values, [_level(cell) for cell in order])
     step = 1 / max(1, len(levels) - 1)
     places = {level: number * step if len(levels) > 1 else 0.5 for number, level in enumerate(levels)}
     counts = Counter(_level(cell) for cell in values)
@@ -309,12 +317,16 @@ def _level_track(track: Track, values: Sequence[Any], allowed: Sequence[Any] | N
     )
 
 
-def _levels(track: Track, values: Sequence[Any]) -> list[str]:
-    """Return the levels to draw: the two that matter, and the most frequent others, in order of frequency."""
+def _levels(track: Track, values: Sequence[Any], order: Sequence[str]) -> list[str]:
+    """Return the levels to draw: the two that matter, and the most frequent others.
+
+    They come in the declared order where there is one, else in order of frequency.
+    """
     needed = [_level(cell) for cell in (track.now, track.proposed) if not is_missing(cell)]
     frequent = [level for level, _ in Counter(_level(cell) for cell in values).most_common()]
-    kept = list(dict.fromkeys([*needed, *frequent]))[:_MOST_LEVELS]
-    return [level for level in frequent if level in kept] + [level for level in kept if level not in frequent]
+    kept = list(dict.fromkeys([*needed, *frequent, *order]))[:_MOST_LEVELS]
+    ranked = dict.fromkeys([*order, *frequent, *kept])
+    return [level for level in ranked if level in kept]
 
 
 def _permitted(places: Mapping[str, float], allowed: Sequence[Any]) -> tuple[float, ...]:

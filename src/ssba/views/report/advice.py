@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
 from ssba.results import prose, text
+from ssba.results.prose import Wording
 from ssba.views.charts.plans import plan_chart
 from ssba.views.charts.tracks import DataContext
 from ssba.views.report.pieces import figure, paragraph, section, table
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_LISTED = 12
 
 
-def plan_section(plan: "Plan", around: DataContext) -> Markup | None:
+def plan_section(plan: "Plan", wording: Wording) -> Markup | None:
     """Show the steps of a plan, and the score after each."""
     if not plan.steps:
         return section("Step by step", paragraph(plan.sentence))
@@ -30,11 +31,11 @@ def plan_section(plan: "Plan", around: DataContext) -> Markup | None:
         Cell("It adds", "number"),
         "The model then says",
     ]
-    rows = [_step_row(number, step, plan, around) for number, step in enumerate(plan.steps, start=1)]
+    rows = [_step_row(number, step, wording) for number, step in enumerate(plan.steps, start=1)]
     return section(
         "Step by step",
         paragraph(_plan_intro(plan)),
-        *(paragraph(remark) for remark in _plan_remarks(plan, around)),
+        *(paragraph(remark) for remark in _plan_remarks(plan, wording)),
         table("The steps of the plan, in order", heads, rows),
         figure(plan_chart(plan), "Score of the target after each step") if has_scores else None,
     )
@@ -48,10 +49,10 @@ def _plan_intro(plan: "Plan") -> str:
     return f"Each step meets every constraint; their order is {order}, so that early steps help most. {end}"
 
 
-def _plan_remarks(plan: "Plan", around: DataContext) -> list[str]:
+def _plan_remarks(plan: "Plan", wording: Wording) -> list[str]:
     sentences = []
     if plan.left_out:
-        skipped = prose.actions(plan.left_out, plan.units, around.meanings)
+        skipped = prose.actions(plan.left_out, wording)
         sentences.append(f"The plan does without these of the proposed changes: {skipped}.")
     if plan.beyond:
         jumps = text.join(plan.beyond)
@@ -59,10 +60,10 @@ def _plan_remarks(plan: "Plan", around: DataContext) -> list[str]:
     return sentences
 
 
-def _step_row(number: int, step: "Step", plan: "Plan", around: DataContext) -> list[Any]:
+def _step_row(number: int, step: "Step", wording: Wording) -> list[Any]:
     return [
         str(number),
-        Cell(prose.actions(step.changes, plan.units, around.meanings), "wrap"),
+        Cell(prose.actions(step.changes, wording), "wrap"),
         Cell(prose.short(step.score_after), "number"),
         Cell("" if step.gain is None else f"{step.gain:+.3g}", "number"),
         text.show(step.prediction),
@@ -103,13 +104,14 @@ def _interval_row(interval: "Interval", around: DataContext) -> list[Any]:
     ]
 
 
-def why_not_section(why: "WhyNot", units: dict[str, str]) -> Markup:
+def why_not_section(why: "WhyNot", wording: Wording) -> Markup:
     """Show what stands in the way, and what to relax."""
     parts: list[Any] = [paragraph(why.sentence)]
     if why.relaxations:
         heads = ["Relax", "Ask for", "Then this flips the decision", Cell("Distance", "number")]
-        rows = [_relaxation_row(one, units) for one in why.relaxations[:_MOST_LISTED]]
-        parts.append(table("What to relax, smallest first", heads, rows))
+        rows = [_relaxation_row(one, wording) for one in why.relaxations[:_MOST_LISTED]]
+        caption = "What to relax: one constraint before two, then by how much it is loosened"
+        parts.append(table(caption, heads, rows))
         parts.append(_more(len(why.relaxations), "more relaxations were found."))
     if why.bindings:
         parts.append(element("h3", "What holds it back"))
@@ -124,9 +126,9 @@ def why_not_section(why: "WhyNot", units: dict[str, str]) -> Markup:
     return section("Why not, and what to relax", *parts)
 
 
-def _relaxation_row(one: "Relaxation", units: dict[str, str]) -> list[Any]:
+def _relaxation_row(one: "Relaxation", wording: Wording) -> list[Any]:
     instead = [element("code", asked) if asked else "leave it out" for asked in one.relaxed]
-    then = prose.actions(one.changes, units) if one.changes else "nothing"
+    then = prose.actions(one.changes, wording) if one.changes else "nothing"
     if not one.flips:
         then = "there are feasible rows then, but none was found that flips"
     return [
@@ -145,12 +147,12 @@ def _binding_row(one: "Binding") -> list[Any]:
     return [element("code", one.constraint), then, Cell(score, "number")]
 
 
-def levers_section(menu: "LeverTable", units: dict[str, str]) -> Markup:
+def levers_section(menu: "LeverTable", wording: Wording) -> Markup:
     """Show which columns can flip the decision, alone or together, and which cannot."""
     parts: list[Any] = [paragraph(menu.sentence)]
     if menu.levers:
         heads = ["Change only", "To flip the decision", Cell("Distance", "number"), "Shown"]
-        rows = [_lever_row(one, units) for one in menu.levers]
+        rows = [_lever_row(one, wording) for one in menu.levers]
         parts.append(table("Columns that can flip the decision, nearest first", heads, rows))
     if menu.unable:
         heads = ["Change only", "Outcome", Cell("Rows asked", "number")]
@@ -166,11 +168,11 @@ def _more(count: int, words: str) -> Markup | None:
     return paragraph(f"{left:,} {words}", class_="soft small") if left > 0 else None
 
 
-def _lever_row(one: "Lever", units: dict[str, str]) -> list[Any]:
+def _lever_row(one: "Lever", wording: Wording) -> list[Any]:
     nearest = one.proof in ("optimal", "exhausted")
     return [
         text.join(one.columns),
-        Cell(prose.actions(one.changes, units), "wrap"),
+        Cell(prose.actions(one.changes, wording), "wrap"),
         Cell("" if one.distance is None else f"{one.distance:.4g}", "number"),
         "the nearest with these columns" if nearest else "found by search",
     ]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup
 from ssba.results import prose, text
+from ssba.results.cohort.sentences import step_words
 from ssba.views.charts.cohort import frequency_chart
 from ssba.views.charts.tracks import DataContext, move_of
 from ssba.views.report.pieces import facts, figure, note, paragraph, section, table, tiles
@@ -62,14 +63,14 @@ def _use_row(use: "ColumnUse", around: DataContext) -> list[Any]:
         column_name(use.column, around.label(use.column)),
         f"{use.share:.0%}",
         f"{use.importance:.2f}",
-        Cell(_way(use.up, use.median_up, use.unit), "value"),
-        Cell(_way(use.down, use.median_down, use.unit), "value"),
+        Cell(_way(use.up, use.median_up, use), "value"),
+        Cell(_way(use.down, use.median_down, use), "value"),
         ", ".join(moves),
     ]
 
 
-def _way(count: int, size: float | None, unit: str | None) -> str:
-    return f"{count}, by {text.show(size, unit)}" if count else ""
+def _way(count: int, size: float | None, use: "ColumnUse") -> str:
+    return f"{count}, by {step_words(size, use)}" if count else ""
 
 
 def distances(cohort: "Cohort") -> Markup | None:
@@ -161,9 +162,10 @@ def queries(explanations: Sequence["Explanation"]) -> Markup:
 
 def _query_row(number: int, explanation: "Explanation") -> list[Any]:
     move = move_of(explanation)
-    parts = (
-        "" if move is None else prose.actions(move.changes, explanation.units) if move.changes else "nothing"
-    )
+    parts = ""
+    if move is not None:
+        wording = prose.wording_of(explanation)
+        parts = prose.actions(move.changes, wording) if move.changes else "nothing"
     if explanation.clash:
         parts = f"contradiction: {text.join(explanation.clash)}"
     return [

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ssba.arguments import file_to_write
 from ssba.errors import ArgumentError
 from ssba.html import Markup, element
+from ssba.results import prose
 from ssba.results.cohort.summary import Cohort, cohort_of
 from ssba.views.charts.tracks import DataContext
 from ssba.views.report import advice
@@ -109,13 +110,14 @@ def query_page(explanation: "Explanation", parts: ReportParts | None = None, tit
     """Return the page about one result."""
     given = parts or ReportParts()
     around = given.data
+    wording = prose.wording_of(explanation, around.meanings)
     sections = [
         one.summary(explanation, around, given.why_not),
         one.changes(explanation, around),
-        None if given.plan is None else advice.plan_section(given.plan, around),
+        None if given.plan is None else advice.plan_section(given.plan, wording),
         None if given.ranges is None else advice.ranges_section(given.ranges, around),
-        None if given.why_not is None else advice.why_not_section(given.why_not, explanation.units),
-        None if given.levers is None else advice.levers_section(given.levers, explanation.units),
+        None if given.why_not is None else advice.why_not_section(given.why_not, wording),
+        None if given.levers is None else advice.levers_section(given.levers, wording),
         one.evidence(explanation),
         _pictures(given.pictures),
         one.unchanged(explanation, around),
