@@ -155,7 +155,8 @@ class Options(JsonForm):
         below 0.3%. Where there are few such rows all are asked. 0: no evidence.
     prove : bool
         Whether to open tree ensembles and prove their answers, which takes seconds a query (with the extra
-        ``exact`` also for many free columns). Linear models are always opened.
+        ``exact`` also for many free columns). Linear models are always opened. Where nothing could be proved
+        ``evidence.unproved`` says why.
 
     Examples
     --------

@@ -10,6 +10,8 @@ from tests.engine.cases import X, engine, plane
 
 from ssba.models.model import Output
 from ssba.models.targets import Leave, Reach, ValueBetween
+from ssba.whitebox.forest import Trees
+from ssba.whitebox.read_model import Closed
 
 
 class TestPredictions:
@@ -76,7 +78,7 @@ class TestOpened:
         assert linear.opened is linear.opened_linear
         forest = engine(RandomForestClassifier(3, random_state=0).fit(X, plane(X))).judging
         assert forest.opened_linear is None
-        assert forest.opened is not None
+        assert isinstance(forest.opened, Trees)
 
     def test_a_function_cannot_be_opened(self) -> None:
-        assert engine().judging.opened is None
+        assert isinstance(engine().judging.opened, Closed)

@@ -2,13 +2,20 @@
 
 import itertools
 import math
+import re
+from functools import partial
+from typing import Any
 
+import catboost
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -16,6 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.support import every
 
 import ssba
+from ssba.pipeline import solve_exactly
+from ssba.whitebox.exact import nearest_exact
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -147,3 +156,111 @@ def test_proofs_are_the_same_alone_and_among_others() -> None:
         assert answer.best is not None
         assert alone.best.values == answer.best.values
         assert alone.evidence == answer.evidence
+
+
+MIXED = pd.DataFrame(
+    {
+        "age": np.arange(300) % 40,
+        "job": pd.Categorical(np.array(["a", "b", "c", "d"])[np.arange(300) * 7 % 4]),
+    }
+)
+MIXED_CLASS = ((MIXED["age"] > 20) ^ MIXED["job"].isin(["b", "d"])).astype(int)
+OPENED_FROM_CATEGORIES = {
+    "lightgbm": lightgbm.LGBMClassifier(n_estimators=5, min_data_per_group=1, n_jobs=1, verbose=-1),
+    "xgboost": xgboost.XGBClassifier(n_estimators=5, enable_categorical=True, n_jobs=1),
+    "catboost": catboost.CatBoostClassifier(
+        iterations=5, cat_features=["job"], one_hot_max_size=9, verbose=0, allow_writing_files=False
+    ),
+    "histogram boosting": HistGradientBoostingClassifier(max_iter=5),
+}
+
+
+@pytest.mark.parametrize("name", OPENED_FROM_CATEGORIES)
+def test_trees_with_categories_are_proved_on_request(name: str) -> None:
+    """Without draws or rows asked one by one: 160 rows in all, of which the nearest is looked for by hand."""
+    model = OPENED_FROM_CATEGORIES[name].fit(MIXED, MIXED_CLASS)
+    explainer = ssba.Explainer(model, MIXED, target=1)
+    query = MIXED[model.predict(MIXED) == 0].iloc[0]
+    answer = explainer.explain(query, prove=True, evidence=0)
+    everything = pd.DataFrame(list(itertools.product(range(40), "abcd")), columns=["age", "job"])
+    everything["job"] = pd.Categorical(everything["job"], categories=list("abcd"))
+    reaching = everything[model.predict(everything) == 1]
+    apart = np.abs(reaching["age"] - query["age"]) / MIXED["age"].std(ddof=0)
+    best = np.hypot(apart, reaching["job"].astype(str) != query["job"]).min()
+    assert answer.best is not None
+    assert answer.best.distance == pytest.approx(best)
+    assert (answer.evidence.proof, answer.evidence.unproved) == ("optimal", None)
+
+
+class TestWhyNothingIsProved:
+    """Each reason stands in the evidence, and in its sentence."""
+
+    def why(self, model: Any, *constraints: str, **options: Any) -> str:
+        explainer = ssba.Explainer(model, X, target=1)
+        # Far from the boundary, where an answer takes several columns.
+        query = X[(X @ [1.0, -2.0, 0.5, 0.0]).argmin()]
+        answer = explainer.explain(query, list(constraints), prove=True, **options)
+        assert answer.evidence.proof is None
+        assert answer.evidence.unproved is not None
+        assert answer.evidence.sentence.endswith(f"Not proved: {answer.evidence.unproved}.")
+        assert ssba.results.Explanation.from_json(answer.to_json()).evidence == answer.evidence
+        return answer.evidence.unproved
+
+    def test_the_model_is_of_no_kind_that_is_opened(self) -> None:
+        model = KNeighborsClassifier().fit(X, Y)
+        expected = "KNeighborsClassifier is neither a linear model nor trees that can be opened"
+        assert self.why(model) == expected
+
+    def test_the_model_as_read_is_not_the_model(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        plain = DecisionTreeClassifier.predict_proba
+
+        def other(self: Any, rows: Any) -> Any:
+            return np.where(np.asarray(rows)[:, [0]] > 1, plain(self, rows)[:, ::-1], plain(self, rows))
+
+        model = DecisionTreeClassifier(random_state=0).fit(X, Y)
+        monkeypatch.setattr(DecisionTreeClassifier, "predict_proba", other)
+        pattern = r"the model as read disagrees with its own scores at \d+ of \d+ rows"
+        assert re.fullmatch(pattern, self.why(model))
+
+    def test_the_time_ran_out(self) -> None:
+        forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
+        reason = self.why(forest, budget=ssba.Budget(seconds=1e-9))
+        assert reason == "the time of the budget ran out before the proof was done"
+
+    def test_the_work_ran_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
+        monkeypatch.setattr(solve_exactly, "nearest_exact", partial(nearest_exact, work=1))
+        monkeypatch.setattr(solve_exactly, "_by_cpsat", lambda *_: None)
+        assert self.why(forest) == "the proof was not done within the work that is spent on one"
+
+    def test_too_many_ways_to_meet_the_constraints(self) -> None:
+        tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
+        rules = [f"if x0 >= {i / 10}: x{1 + i % 3} >= {i / 20 - 1}" for i in range(8)]
+        expected = "there are too many ways to meet the constraints to look at all of them"
+        assert self.why(tree, *rules) == expected
+
+    def test_something_else_than_the_nearest_row_is_asked_for(self) -> None:
+        tree = RandomForestClassifier(5, random_state=0).fit(X, Y)
+        reason = self.why(tree, max_changes=1)
+        assert reason == "the bound is that of the nearest row, and max_changes=1 asks for another one"
+
+    def test_a_probability_of_several_classes(self) -> None:
+        model = HistGradientBoostingClassifier(max_iter=4).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+        explainer = ssba.Explainer(model, X, target=ssba.probability(2, at_least=0.6))
+        answer = explainer.explain(X[X[:, 0] < -0.5][0], prove=True)
+        assert answer.evidence.unproved == (
+            "a probability of one of several boosted or linear classes is no single sum"
+        )
+
+    def test_nothing_is_said_where_no_proof_was_asked_for(self) -> None:
+        model = KNeighborsClassifier().fit(X, Y)
+        answer = ssba.Explainer(model, X, target=1).explain(X[model.predict(X) == 0][0])
+        assert answer.evidence.unproved is None
+
+    def test_nothing_is_said_where_there_is_nothing_to_prove(self) -> None:
+        model = KNeighborsClassifier().fit(X, Y)
+        explainer = ssba.Explainer(model, X, target=1)
+        there = explainer.explain(X[model.predict(X) == 1][0], prove=True)
+        assert (there.status, there.evidence.unproved) == ("already_there", None)
+        clashing = explainer.explain(X[model.predict(X) == 0][0], ["x0 >= 2", "x0 <= 1"], prove=True)
+        assert (clashing.status, clashing.evidence.unproved) == ("infeasible", None)

@@ -30,6 +30,7 @@ from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween, j
 from ssba.whitebox.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
 from ssba.whitebox.forest import Trees
 from ssba.whitebox.read_model import open_model
+from ssba.whitebox.scoring import CannotTell
 
 DATA = np.random.default_rng(5).normal(size=(200, 3)).round(2)
 CLASSES = (DATA @ [1.0, -1.0, 0.5] > 0.3).astype(int) + (DATA[:, 0] * DATA[:, 1] > 0.8)
@@ -177,7 +178,8 @@ def test_a_wished_probability(name: str) -> None:
 def test_softmax_probabilities_are_declined() -> None:
     goal = Probability(1, 0.8)
     one = opened(clone(CLASSIFIERS["xgboost"]).fit(DATA, CLASSES), DATA, target=goal)
-    assert nearest_exact(one.trees, one.question(goal, one.setting.region(DATA[0]))) is None
+    with pytest.raises(CannotTell, match="one of several boosted or linear classes"):
+        nearest_exact(one.trees, one.question(goal, one.setting.region(DATA[0])))
 
 
 def test_bounds_steps_and_whole_numbers() -> None:
@@ -287,7 +289,8 @@ def test_a_missing_cell_that_may_be_filled_is_declined() -> None:
     rows[::4, 0] = np.nan
     one = opened(HistGradientBoostingClassifier(max_iter=3).fit(rows, CLASSES > 0), rows)
     (region,) = one.setting.regions(rows[4], [ssba.may_fill("x0")])
-    assert nearest_exact(one.trees, one.question(Reach(True), region)) is None
+    with pytest.raises(CannotTell, match="missing cell"):
+        nearest_exact(one.trees, one.question(Reach(True), region))
 
 
 def test_no_row_in_the_region_reaches() -> None:

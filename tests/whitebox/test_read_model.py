@@ -1,5 +1,6 @@
 """The door: what the user's code does wrong keeps a model closed, what ours does wrong is loud."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,13 @@ from sklearn.tree import DecisionTreeClassifier
 from ssba.columns.space import build_space
 from ssba.models.model import adapt
 from ssba.whitebox import additive, forest
-from ssba.whitebox.read_model import Opened, open_model
+from ssba.whitebox.read_model import Closed, Opened, open_model
 
 DATA = np.random.default_rng(0).normal(size=(80, 2))
 CLASS = DATA.sum(axis=1) > 0
 
 
-def opened(model: Any) -> Opened | None:
+def opened(model: Any) -> Opened | Closed:
     space, Z = build_space(DATA)
     return open_model(model, adapt(model, DATA), space, Z)
 
@@ -28,7 +29,7 @@ def test_a_step_that_refuses_unusual_rows_keeps_the_model_closed(
     last: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_pipeline(StandardScaler(), last).fit(DATA, CLASS)
-    assert opened(model) is not None
+    assert not isinstance(opened(model), Closed)
     scaled = StandardScaler.transform
 
     def refusing(self: Any, rows: Any) -> Any:
@@ -37,7 +38,9 @@ def test_a_step_that_refuses_unusual_rows_keeps_the_model_closed(
         return scaled(self, rows)
 
     monkeypatch.setattr(StandardScaler, "transform", refusing)
-    assert opened(model) is None
+    assert opened(model) == Closed(
+        "the model failed when rows were probed (KeyError: 'never seen anything like it')"
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,4 +70,6 @@ def test_a_model_that_treats_one_value_between_the_datas_apart_stays_closed(
 
     monkeypatch.setattr(LogisticRegression, "decision_function", odd)
     space, Z = build_space(np.round(DATA * 2) * 2)
-    assert open_model(model, adapt(model, space.decode(Z)), space, Z) is None
+    found = open_model(model, adapt(model, space.decode(Z)), space, Z)
+    assert isinstance(found, Closed)
+    assert re.fullmatch(r"the model as read disagrees with its own scores at \d+ of \d+ rows", found.reason)

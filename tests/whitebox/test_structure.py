@@ -18,11 +18,12 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
+from tests.support import every
 
 from ssba.columns.space import build_space
 from ssba.models.model import adapt
-from ssba.whitebox.read_model import Opened, open_model
-from ssba.whitebox.structure import are_affine, are_columnwise
+from ssba.whitebox.read_model import Closed, Opened, open_model
+from ssba.whitebox.structure import affine_problem, columnwise_problem
 
 RANDOM = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -38,7 +39,7 @@ RANKED = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
 NO_SPEED = ("drop", ["job"])
 
 
-def opened(*steps: Any) -> list[Opened | None]:
+def opened(*steps: Any) -> list[Opened | Closed]:
     """What is read of a linear model and of a tree behind the steps."""
     space, Z = build_space(FRAME)
     models = [make_pipeline(*steps, last) for last in (LogisticRegression(), DecisionTreeClassifier())]
@@ -74,12 +75,15 @@ ENCODED_NUMBERS = {
 
 @pytest.mark.parametrize("name", ENCODED_NUMBERS)
 def test_numbers_whose_values_are_told_apart_one_by_one_keep_a_model_closed(name: str) -> None:
-    assert opened(ENCODED_NUMBERS[name]) == [None, None]
+    reasons = [one.reason for one in opened(ENCODED_NUMBERS[name]) if isinstance(one, Closed)]
+    assert len(reasons) == 2
+    assert every("column 'speed' holds numbers" in reason for reason in reasons)
 
 
 def test_an_encoder_behind_another_step_may_get_any_column() -> None:
     first = make_column_transformer((RANKED, ["job"]), remainder="passthrough")
-    assert opened(first, make_column_transformer((ONE_HOT, [1]), remainder="passthrough")) == [None, None]
+    found = opened(first, make_column_transformer((ONE_HOT, [1]), remainder="passthrough"))
+    assert every(isinstance(one, Closed) for one in found)
 
 
 ENCODED_LEVELS = {
@@ -107,31 +111,32 @@ ENCODED_LEVELS = {
 
 @pytest.mark.parametrize("name", ENCODED_LEVELS)
 def test_levels_may_be_encoded(name: str) -> None:
-    assert None not in opened(ENCODED_LEVELS[name])
+    assert not any(isinstance(one, Closed) for one in opened(ENCODED_LEVELS[name]))
 
 
 def test_clipped_numbers_grow_but_are_not_affine() -> None:
     clipped = make_column_transformer((MinMaxScaler(clip=True), ["speed", "dose"]))
     linear, trees = opened(clipped)
-    assert linear is None
-    assert trees is not None
+    assert linear == Closed("a MinMaxScaler in the pipeline clips its values")
+    assert not isinstance(trees, Closed)
 
 
 def test_columns_that_are_mixed_are_affine_but_not_columnwise() -> None:
     linear, trees = opened(make_column_transformer((PCA(2), ["speed", "dose"])))
-    assert linear is not None
-    assert trees is None
+    assert not isinstance(linear, Closed)
+    assert trees == Closed("the step PCA in front of the trees mixes columns")
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
 def test_an_imputer_of_missing_cells_leaves_numbers_alone(missing: Any) -> None:
     space, _ = build_space(FRAME)
     steps = [SimpleImputer(missing_values=missing)]
-    assert are_affine(steps, space)
-    assert are_columnwise(steps, space)
+    assert affine_problem(steps, space) is None
+    assert columnwise_problem(steps, space) is None
 
 
 def test_a_step_that_is_not_known_keeps_a_model_closed() -> None:
     space, _ = build_space(FRAME)
-    assert not are_affine([FunctionTransformer(np.log1p)], space)
-    assert not are_columnwise([Pipeline([("log", FunctionTransformer(np.log1p))])], space)
+    reason = "the step FunctionTransformer in the pipeline is not one that can be read"
+    assert affine_problem([FunctionTransformer(np.log1p)], space) == reason
+    assert columnwise_problem([Pipeline([("log", FunctionTransformer(np.log1p))])], space) == reason

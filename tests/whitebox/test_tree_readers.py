@@ -5,6 +5,7 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.datasets import make_classification
@@ -27,7 +28,7 @@ from ssba.columns.space import Matrix, Space, build_space
 from ssba.models.model import adapt
 from ssba.whitebox.floats import last_true
 from ssba.whitebox.forest import Trees
-from ssba.whitebox.read_model import open_model
+from ssba.whitebox.read_model import Closed, open_model
 
 MODELS: dict[str, Callable[[], Any]] = {
     "tree": lambda: DecisionTreeClassifier(random_state=0),
@@ -127,7 +128,7 @@ def test_missing_cells_go_the_way_the_tree_learned(name: str) -> None:
     space, Z = build_space(X)
     trees = open_model(model, adapt(model, X), space, Z)
     assert isinstance(trees, Trees)
-    assert trees.takes_missing
+    assert trees.takes_missing(np.any(np.isnan(Z), axis=0))
     rank = np.stack([np.searchsorted(cuts, Z[:, j]) for j, cuts in enumerate(trees.cuts)], axis=1)
     numbers = (trees.leaves.low[:, None] <= rank) & (rank <= trees.leaves.high[:, None])
     inside = np.where(np.isnan(Z), trees.leaves.missing[:, None], numbers).all(axis=2)
@@ -149,7 +150,6 @@ def test_early_stopping_uses_the_rounds_that_predict_uses() -> None:
     "model",
     [
         make_pipeline(PolynomialFeatures(), DecisionTreeClassifier()),
-        HistGradientBoostingClassifier(max_iter=3, categorical_features=[0]),
         make_pipeline(PolynomialFeatures(), LogisticRegression()),
         make_pipeline(QuantileTransformer(n_quantiles=50), DecisionTreeClassifier()),
         make_pipeline(PowerTransformer(), DecisionTreeClassifier()),
@@ -163,7 +163,26 @@ def test_what_we_cannot_read_stays_closed(model: Any) -> None:
     X = np.column_stack([random.integers(0, 4, 100), random.normal(size=(100, 2))]).astype(float)
     model.fit(X, (X[:, 0] * X[:, 1] > 0.5).astype(int))
     space, Z = build_space(X)
-    assert open_model(model, adapt(model, X, wants_numbers=hasattr(model, "objective")), space, Z) is None
+    numbers = hasattr(model, "objective")
+    assert isinstance(open_model(model, adapt(model, X, wants_numbers=numbers), space, Z), Closed)
+
+
+def test_a_booster_that_answers_with_numbers_of_classes_stays_closed() -> None:
+    X, y = zeros_and_halves()
+    settings = {"objective": "multi:softmax", "num_class": 2, "nthread": 1}
+    booster = xgboost.train(settings, xgboost.DMatrix(X, y.astype(int)), 3)
+    space, Z = build_space(X)
+    found = open_model(booster, adapt(booster, X, wants_numbers=True), space, Z)
+    assert found == Closed("an XGBoost Booster with objective multi:softmax answers with numbers of classes")
+
+
+def test_too_many_levels_stay_closed() -> None:
+    names = [f"k{i}" for i in range(70)]
+    data = pd.DataFrame({"c": pd.Categorical(names * 4, categories=names), "a": np.arange(280) % 9})
+    model = HistGradientBoostingClassifier(max_iter=3).fit(data, data["a"] > 4)
+    space, Z = build_space(data)
+    found = open_model(model, adapt(model, data), space, Z)
+    assert found == Closed("column 'c' has 70 levels, and trees are opened with up to 63")
 
 
 def zeros_and_halves() -> tuple[Matrix, Any]:
@@ -194,6 +213,21 @@ OTHER_MEANINGS: dict[str, Any] = {
 }
 
 
+REASONS = {
+    "xgboost reads zeros as missing": "XGBoost reads 0.0 as a missing cell",
+    "xgboost compares raw sums with a half": "XGBoost's objective binary:logitraw is not one that",
+    "lightgbm reads zeros as missing": "the LightGBM model reads zeros as missing cells",
+    "lightgbm has linear leaves": "the leaves of the LightGBM model are linear models",
+    "lightgbm stops adding up": "LightGBM's setting pred_early_stop leaves trees out of the sums",
+    "lightgbm leaves the first trees out": "LightGBM's setting start_iteration_predict leaves trees out of",
+    "lightgbm squares its sums": "LightGBM's objective regression sqrt is not one that can be opened",
+    "lightgbm asks class by class": "LightGBM's objective multiclassova num_class:2 sigmoid:1 is not",
+    "lightgbm averages": "LightGBM averages the trees of this model instead of adding them up",
+    "boosting begins with another model": "the boosting begins with what another model says of the row",
+    "histogram boosting counts": "the model as read disagrees with its own scores at",
+}
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OTHER_MEANINGS)
 def test_trees_that_mean_something_else_than_sums_of_leaves_stay_closed(name: str) -> None:
@@ -201,7 +235,9 @@ def test_trees_that_mean_something_else_than_sums_of_leaves_stay_closed(name: st
     model = OTHER_MEANINGS[name].fit(X, y.astype(int))
     space, Z = build_space(X)
     numbers = not hasattr(model, "classes_")
-    assert open_model(model, adapt(model, X, wants_numbers=numbers), space, Z) is None
+    found = open_model(model, adapt(model, X, wants_numbers=numbers), space, Z)
+    assert isinstance(found, Closed)
+    assert found.reason.startswith(REASONS[name])
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from tests.support import Matrix, Setting, setting
+from tests.support import setting
+from tests.whitebox.worlds import World, check
 
 import ssba
 from ssba.columns.distance import Norm
 from ssba.constraints.constraint import constraint
-from ssba.constraints.regions.region import Region
-from ssba.models.answers import Model
 from ssba.models.model import adapt
-from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween, judge
+from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween
 from ssba.whitebox.additive import Additive
-from ssba.whitebox.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
+from ssba.whitebox.exact import Question, nearest_by_cpsat, nearest_by_search, nearest_exact
 from ssba.whitebox.forest import Trees
-from ssba.whitebox.read_model import Opened, open_model
+from ssba.whitebox.read_model import Closed, open_model
 
 RULES: list[list[str]] = [
     [],
@@ -44,45 +43,6 @@ RULES: list[list[str]] = [
     ["a == x.a", "b == x.b", "s == x.s"],
     ["c != 'p'", "a + b >= 3"],
 ]
-
-
-@dataclass(frozen=True)
-class World:
-    """An opened model of a small world, and how to ask the user's own."""
-
-    setting: Setting
-    model: Model
-    opened: Opened
-
-    def reached(self, goal: Goal, Z: Matrix) -> Any:
-        return judge(goal, self.model.verdict(self.setting.space.decode(Z)), self.model.classes).reached
-
-    def question(self, goal: Goal, region: Region) -> Question:
-        return Question(goal, region, self.setting.metric, lambda Z: self.reached(goal, Z))
-
-    def limit(self, goal: Goal, region: Region) -> float:
-        """The distance of the nearest row that reaches, by asking about all."""
-        rows = legal_rows(self.setting, region)
-        rows = rows[self.reached(goal, rows)] if len(rows) else rows
-        return float(self.setting.metric.distance(rows, region.x).min(initial=math.inf))
-
-
-def legal_rows(made: Setting, region: Region) -> Matrix:
-    values = []
-    for j, feature in enumerate(made.space.features):
-        if region.held[j]:
-            values.append(np.array([region.x[j]]))
-            continue
-        if feature.has_levels:
-            legal = np.flatnonzero(region.allowed[j]).astype(float)
-        else:
-            step = feature.step or 1.0
-            legal = (
-                np.arange(math.ceil(region.lower[j] / step), math.floor(region.upper[j] / step) + 1) * step
-            )
-        values.append(np.union1d(legal, region.x[[j]]) if region.keeps_x[j] else legal)
-    rows = np.array(list(itertools.product(*values)), dtype=float).reshape(-1, len(values))
-    return rows[region.contains(rows)]
 
 
 def frame(seed: int) -> pd.DataFrame:
@@ -114,7 +74,7 @@ def world(last: Any, seed: int, norm: Norm, goal: Goal) -> World:
         wants_probabilities=isinstance(goal, Probability),
     )
     found = open_model(model, adapted, made.space, made.Z)
-    assert found is not None
+    assert not isinstance(found, Closed)
     return World(made, adapted, found)
 
 
@@ -128,19 +88,6 @@ def questions(one: World, goal: Goal, queries: int = 2) -> list[tuple[Question, 
         for region in one.setting.regions(x, [constraint(text) for text in rules]):
             asked.append((one.question(goal, region), one.limit(goal, region)))
     return asked
-
-
-def check(answer: Exact | None, question: Question, limit: float) -> None:
-    """No bound is above the nearest row, and what is proved is the nearest row."""
-    assert answer is not None
-    assert answer.lower_bound <= limit * (1 + 1e-9)
-    if not answer.proved:
-        return
-    assert question.distance(answer.row) == pytest.approx(limit, rel=1e-6)
-    if answer.row is not None:
-        assert question.region.contains(answer.row[None, :])[0]
-        assert question.reached is not None
-        assert question.reached(answer.row[None, :])[0]
 
 
 TREES: dict[str, Callable[[], Any]] = {

@@ -17,7 +17,7 @@ from ssba.models.oracle import Oracle
 from ssba.models.row_check import RowCheck
 from ssba.models.targets import Goal, Probability, Reply, judge
 from ssba.whitebox.additive import Additive
-from ssba.whitebox.read_model import Opened, open_linear_model, open_model
+from ssba.whitebox.read_model import Closed, Opened, open_linear_model, open_model
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Judging:
         return open_linear_model(self.source, self.model, self.space, self.background)
 
     @cached_property
-    def opened(self) -> Opened | None:
-        """The model's inside, where we can read it; reading large forests takes seconds."""
+    def opened(self) -> Opened | Closed:
+        """The model's inside, or why we cannot read it; reading large forests takes seconds."""
         return self.opened_linear or open_model(self.source, self.model, self.space, self.background)
 
     @property

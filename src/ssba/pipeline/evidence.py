@@ -11,9 +11,9 @@ from ssba.columns.space import Matrix
 from ssba.pipeline.max_changes import part_of
 from ssba.pipeline.metering import asking, capped
 from ssba.pipeline.shells import MAX_ENUMERATED
-from ssba.pipeline.solve_exactly import is_contradicted, is_optimal
+from ssba.pipeline.solve_exactly import TIME_IS_UP, is_contradicted, is_optimal
 from ssba.pipeline.state import QueryState
-from ssba.results.explanation import Evidence
+from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
 from ssba.search.evidence import draw_nearer, share_bound
 from ssba.search.exhaust import ask_all, legal_rows_within
@@ -86,17 +86,35 @@ def evidence_of(state: QueryState) -> Evidence:
     radius = state.found.best_distance
     drawn = int((state.found.drawn < radius).sum())
     exhausted = state.found.exhausted and _is_at(state, radius) and state.query.has_all_regions
+    proof = _proof(state) or ("exhausted" if exhausted else None)
     return Evidence(
         nearer_than=None if math.isinf(radius) else radius,
         asked_nearer=int(sum((one < radius).sum() for one in state.found.missed)),
         drawn=drawn,
         share=share_bound(drawn),
         lower_bound=_finite_bound(state),
-        proof=_proof(state) or ("exhausted" if exhausted else None),
+        proof=proof,
         reading_contradicted=is_contradicted(state),
         column_searches=state.found.column_searches,
         column_searches_left=state.found.column_searches_left,
+        unproved=None if proof else _unproved(state),
     )
+
+
+def _unproved(state: QueryState) -> str | None:
+    """Say why there is no proof where one was asked for; None where there was nothing to prove."""
+    options, found = state.options, state.found
+    settled = found.status in (Status.INFEASIBLE, Status.ALREADY_THERE)
+    if not options.prove or settled or is_contradicted(state):
+        return None
+    if found.unproved is not None:
+        return found.unproved
+    if found.lower_bound is None:
+        return TIME_IS_UP if state.limits.is_over() else "no row was found that meets the constraints"
+    asked = [*options.limits, *([f"sparsity={options.sparsity!r}"] if options.sparsity != "none" else [])]
+    if asked:
+        return f"the bound is that of the nearest row, and {' and '.join(asked)} asks for another one"
+    return "the answer is farther than the bound"
 
 
 def _finite_bound(state: QueryState) -> float | None:

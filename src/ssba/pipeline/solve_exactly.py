@@ -17,10 +17,14 @@ from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
-from ssba.whitebox.read_model import Opened
+from ssba.whitebox.read_model import Closed, Opened
+from ssba.whitebox.scoring import CannotTell
 
 # A row on the boundary itself may miss it by a rounding error: these are a little farther out.
 _OUTWARD = np.array([0.0, 1e-9, 1e-7, 1e-5])
+TIME_IS_UP = "the time of the budget ran out before the proof was done"
+_WORK_IS_DONE = "the proof was not done within the work that is spent on one"
+_TOO_MANY_WAYS = "there are too many ways to meet the constraints to look at all of them"
 # Of a bound: a row that reaches so much nearer contradicts it.
 _APART = 1e-6
 
@@ -45,12 +49,16 @@ def tighten_exactly(states: States) -> None:
     if not states:
         return
     judging = states[0].engine.judging
-    opened: Opened | None = judging.opened_linear
+    opened: Opened | Closed | None = judging.opened_linear
     if opened is None and any(state.options.prove for state in states):
         opened = judging.opened
     wanted = [state for state in states if isinstance(opened, Additive) or state.options.prove]
-    if opened is not None and wanted:
-        _look([state for state in wanted if state.found.lower_bound is None], opened)
+    wanted = [state for state in wanted if state.found.lower_bound is None]
+    if isinstance(opened, Closed):
+        for state in wanted:
+            state.found.unproved = opened.reason
+    elif opened is not None and wanted:
+        _look(wanted, opened)
 
 
 def _is_plain(state: QueryState) -> bool:
@@ -61,7 +69,7 @@ def _is_plain(state: QueryState) -> bool:
 def _look(states: States, opened: Opened) -> None:
     found = []
     for state in states:
-        rows = _solve(state, opened) if state.query.has_all_regions else []
+        rows = _solve(state, opened)
         rows += _counterexamples(state)
         found += [(state, archive, row) for archive, row in rows]
     searches: list[Asking[None]] = [_offer(state, archive, row) for state, archive, row in found]
@@ -79,14 +87,22 @@ def _solve(state: QueryState, opened: Opened) -> list[tuple[Archive, Vector]]:
     """Return the nearest rows by region, and keep the least of their bounds; none where one is unknown."""
     rows: list[tuple[Archive, Vector]] = []
     bounds = []
+    state.found.unproved = None
+    if not state.query.has_all_regions:
+        state.found.unproved = TIME_IS_UP if state.limits.is_over() else _TOO_MANY_WAYS
+        return rows
     for archive in state.region_archives:
         begins = archive.region.begins
         if begins >= state.found.best_distance:
             bounds.append(begins)
             continue
-        exact = None if state.limits.is_over() else _nearest(state, archive, opened)
-        if exact is None:
+        try:
+            exact = _nearest(state, archive, opened)
+        except CannotTell as reason:
+            state.found.unproved = str(reason)
             return rows
+        if not exact.proved:
+            state.found.unproved = _unfinished(state)
         bounds.append(max(begins, exact.lower_bound))
         if exact.row is not None:
             rows.append((archive, exact.row))
@@ -110,7 +126,13 @@ def _counterexamples(state: QueryState) -> list[tuple[Archive, Vector]]:
     return found
 
 
-def _nearest(state: QueryState, archive: Archive, opened: Opened) -> Exact | None:
+def _unfinished(state: QueryState) -> str:
+    return TIME_IS_UP if state.limits.is_over() else _WORK_IS_DONE
+
+
+def _nearest(state: QueryState, archive: Archive, opened: Opened) -> Exact:
+    if state.limits.is_over():
+        raise CannotTell(TIME_IS_UP)
     goal = state.query.goal
 
     def reached(rows: Matrix) -> NDArray[np.bool_]:
@@ -125,7 +147,7 @@ def _nearest(state: QueryState, archive: Archive, opened: Opened) -> Exact | Non
     near = nearest_by_search(opened, question, known=known)
     known = known if near is None else near
     exact = nearest_exact(opened, question, known=known)
-    if exact is None or exact.proved or state.limits.is_over():
+    if exact.proved or state.limits.is_over():
         return exact
     return _better(exact, _by_cpsat(opened, question, known if exact.row is None else exact.row))
 
@@ -134,7 +156,7 @@ def _by_cpsat(opened: Opened, question: Question, known: Vector | None) -> Exact
     """Ask the solver of the extra `exact`, if it is installed."""
     try:
         return None if isinstance(opened, Additive) else nearest_by_cpsat(opened, question, known=known)
-    except ArgumentError:
+    except (ArgumentError, CannotTell):
         return None
 
 

@@ -109,7 +109,8 @@ class Found:
     `missed` holds the distances of all feasible rows that were asked and did not reach the target, `drawn`
     those of the random ones among them. `exhausted` tells that every nearer legal row was asked;
     `climbed` are feasible rows with good scores that do not reach, `obstacles` what stops the bounded move.
-    `lower_bound` comes from those who can look inside the model; infinite where nothing can reach.
+    `lower_bound` comes from those who can look inside the model; infinite where nothing can reach. `unproved`
+    tells why they could not, or not far enough.
     """
 
     status: Status | None = None
@@ -125,6 +126,7 @@ class Found:
     drawn: Vector = field(default_factory=lambda: np.empty(0))
     exhausted: bool = False
     lower_bound: float | None = None
+    unproved: str | None = None
     answers: list[Counterfactual] = field(default_factory=list)
     climbed: list[Vector] = field(default_factory=list)
     bounded: Counterfactual | None = None

@@ -120,6 +120,9 @@ class Evidence:
         For several answers by different columns: how many searches were made with columns of known answers
         held, and how many were left when the search for them ended. Where none is left, every set of columns
         that reaches the target is among those found, contains one of them, or was missed by a search.
+    unproved : str or None
+        Why there is no `proof` although ``prove=True`` asked for one: the model cannot be opened, the time
+        ran out, or the like.
     """
 
     nearer_than: float | None = None
@@ -131,6 +134,7 @@ class Evidence:
     reading_contradicted: bool = False
     column_searches: int = 0
     column_searches_left: int = 0
+    unproved: str | None = None
 
     @property
     def sentence(self) -> str:

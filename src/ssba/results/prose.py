@@ -153,9 +153,14 @@ def _evidence(explanation: "Explanation") -> list[str]:
     if shown.proof == "exhausted":
         which = "feasible" if shown.nearer_than is None else "nearer feasible"
         return [f"Every {which} row was asked, and none reaches the target."]
+    parts = []
     if shown.drawn:
-        return [f"Of {shown.drawn} nearer feasible rows that were drawn at random none reached the target."]
-    return []
+        parts.append(
+            f"Of {shown.drawn} nearer feasible rows that were drawn at random none reached the target."
+        )
+    if shown.unproved:
+        parts.append(f"It is not proved that there is no nearer one: {shown.unproved}.")
+    return parts
 
 
 def _plan(plan: "Plan", wording: Wording) -> list[str]:

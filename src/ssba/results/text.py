@@ -192,6 +192,8 @@ def evidence_sentence(evidence: "Evidence") -> str:
         words += f" No feasible row nearer than {evidence.lower_bound:.4g} can reach it."
     if evidence.reading_contradicted:
         words += " The model contradicts what was read from its inside, so nothing was proved from there."
+    if evidence.unproved:
+        words += f" Not proved: {evidence.unproved}."
     return words.strip()
 
 

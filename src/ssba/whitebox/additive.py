@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ssba.columns.space import Matrix, Space
 from ssba.models.model import Model
 from ssba.whitebox.check_reading import (
+    NotReadable,
     column_rows,
     mixed_background,
     mixed_values,
@@ -17,8 +18,8 @@ from ssba.whitebox.check_reading import (
     sent_through,
     the_users_code,
 )
-from ssba.whitebox.scoring import Scoring, agrees, link_of
-from ssba.whitebox.structure import are_affine, take_apart
+from ssba.whitebox.scoring import Scoring, disagreement, settled
+from ssba.whitebox.structure import Parts, affine_problem, one_a_class
 
 Vector = NDArray[np.float64]
 
@@ -115,17 +116,25 @@ class Additive:
         return np.asarray(cells @ weight + constants)
 
 
-def open_linear(source: Any, model: Model, space: Space, background: Matrix) -> Additive | None:
+def is_linear(last: Any) -> bool:
+    """Tell whether an estimator is a linear model, or one linear model a class."""
+    inner = one_a_class(last)
+    if inner is not None:
+        return all(type(one).__name__ in _CLASSIFIERS and _is_linear_alone(one) for one in inner)
+    return _is_linear_alone(last)
+
+
+def open_linear(parts: Parts, model: Model, space: Space, background: Matrix) -> Additive:
     """Open a linear model, alone or behind affine steps and one-hot columns.
 
     That it is linear is determined by the types of its parts; weights and tables are read off its answers.
     """
-    steps, last = take_apart(source)
-    if not _is_linear(last) or not are_affine(steps, space):
-        return None
+    steps, last = parts.steps, parts.last
+    if problem := affine_problem(steps, space):
+        raise NotReadable(problem)
     complete = background[~np.isnan(background).any(axis=1)]
     if not len(complete):
-        return None
+        raise NotReadable("no background row is without a missing cell")
     values = [probed_values(space, complete, j) for j in range(len(space.features))]
 
     def ask(Z: Matrix) -> _Answers:
@@ -135,20 +144,23 @@ def open_linear(source: Any, model: Model, space: Space, background: Matrix) -> 
     read, probed = _read(ask, space, complete, values)
     inside, outside = mixed_background(complete), _unusual_rows(complete[0], values)
     own = ask(inside)
-    off = float(np.abs(own.scores - read.raw(inside)).max())
-    if not off <= _ACCURACY * float(np.abs(own.scores).max(initial=1e-300)):
-        return None
+    apart = np.abs(own.scores - read.raw(inside)).max(axis=1)
+    off = float(apart.max())
+    allowed = _ACCURACY * float(np.abs(own.scores).max(initial=1e-300))
+    if not off <= allowed:
+        raise disagreement(~(apart <= allowed), "scores")
     single = bool(space.grid.single.any()) or own.single
     unit = 2.0**-24 if single else 2.0**-53
     read = replace(read, error=max(own.error_at(unit), probed.error_at(unit)) + 4 * off)
-    scoring = _scoring(
-        [(inside, own.scores), (outside, ask(outside).scores)],
-        read,
-        model,
-        space,
-        _SINGLE_PROBABILITY if single else _PROBABILITY,
+    plain = Scoring(
+        model.classes,
+        own.scores.shape[1],
+        precision=_SINGLE_PROBABILITY if single else _PROBABILITY,
+        threshold=parts.threshold,
     )
-    return None if scoring is None else replace(read, scoring=scoring)
+    rows = np.concatenate([inside, outside])
+    scores = np.concatenate([own.scores, ask(outside).scores])
+    return replace(read, scoring=_checked(plain, read, (rows, scores), model, space))
 
 
 @final
@@ -167,6 +179,17 @@ class _Answers:
 
 
 def _answers(last: Any, inputs: Any) -> _Answers:
+    """Ask a linear model, or each of those that make up a model of one a class."""
+    parts = [_answers_alone(one, inputs) for one in one_a_class(last) or (last,)]
+    return _Answers(
+        np.concatenate([part.scores for part in parts], axis=1),
+        max(part.size for part in parts),
+        max(part.count for part in parts),
+        any(part.single for part in parts),
+    )
+
+
+def _answers_alone(last: Any, inputs: Any) -> _Answers:
     ask = last.decision_function if type(last).__name__ in _CLASSIFIERS else last.predict
     answer = np.asarray(ask(inputs))
     cells = inputs if hasattr(inputs, "toarray") else np.asarray(inputs)
@@ -187,7 +210,7 @@ def _absolute(coefficients: Any) -> Matrix:
     return np.abs(np.asarray(dense, dtype=np.float64))
 
 
-def _is_linear(last: Any) -> bool:
+def _is_linear_alone(last: Any) -> bool:
     name = type(last).__name__
     if type(last).__module__.partition(".")[0] != "sklearn" or name not in _CLASSIFIERS | _REGRESSORS:
         return False
@@ -233,19 +256,15 @@ def _unusual_rows(base: Vector, values: Sequence[Vector]) -> Matrix:
     return np.concatenate([*alone, mixed_values(values)])
 
 
-def _scoring(
-    checked: Sequence[tuple[Matrix, Matrix]], read: Additive, model: Model, space: Space, precision: float
-) -> Scoring | None:
-    """Return how scores become answers; None where the model contradicts what was read on any row."""
-    links = set()
-    for Z, own in checked:
-        rounding = read.rounding(Z - read.base)
-        if not (np.abs(own - read.raw(Z)) <= rounding[:, None]).all():
-            return None
-        scoring = Scoring(model.classes, own.shape[1], precision=precision)
-        with the_users_code():
-            asked = model.verdict(space.decode(Z))
-        if not agrees(scoring, own, asked, rounding):
-            return None
-        links.add(link_of(scoring, own, asked, rounding) if model.gives_probabilities else "none")
-    return replace(scoring, link=links.pop() if len(links) == 1 else "none")
+def _checked(
+    plain: Scoring, read: Additive, asked: tuple[Matrix, Matrix], model: Model, space: Space
+) -> Scoring:
+    """Return how scores become answers, held against the model's own scores of rows, and its answers."""
+    rows, own = asked
+    rounding = read.rounding(rows - read.base)
+    wrong = ~np.all(np.abs(own - read.raw(rows)) <= rounding[:, None], axis=1)
+    if wrong.any():
+        raise disagreement(wrong, "scores")
+    with the_users_code():
+        answers = model.verdict(space.decode(rows))
+    return settled(plain, own, answers, rounding, model)

@@ -166,9 +166,11 @@ class Search:
                 allowed[j] = np.arange(allowed.shape[1]) == one.value[k]
         inside = replace(region, lower=lower, upper=upper, allowed=allowed, keeps_x=keeps_x)
         codes = region.allowed.shape[1]
+        # A missing level stays missing, and is none of them.
+        coded = np.flatnonzero(cells.coded & ~np.isnan(x))
         no_demands = Demands(
             weight=np.zeros((0, len(x))),
-            tables={int(j): np.zeros((0, codes)) for j in np.flatnonzero(cells.coded)},
+            tables={int(j): np.zeros((0, codes)) for j in coded},
             offset=np.zeros(0),
             slack=0.0,
         )

@@ -15,7 +15,7 @@ from ssba.columns.distance import Metric
 from ssba.constraints.regions.nearest_linear import allowed_codes
 from ssba.constraints.regions.region import Region
 from ssba.whitebox.forest import Leaves, Trees
-from ssba.whitebox.scoring import Condition, Way
+from ssba.whitebox.scoring import CannotTell, Condition, Way
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -159,12 +159,14 @@ class Cells:
         return np.array(near, dtype=np.int64)
 
 
-def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells | None:
-    """Return the choices of a query, or None where it has a missing cell that the trees cannot place."""
+def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells:
+    """Return the choices of a query; `CannotTell` where it has a missing cell that the trees cannot place."""
     x = region.x
     missing = np.isnan(x)
-    if missing.any() and not (trees.takes_missing and region.held[missing].all()):
-        return None
+    if missing.any() and not trees.takes_missing(missing):
+        raise CannotTell("the query has a missing cell, and it is not known where the trees send it")
+    if not region.held[missing].all():
+        raise CannotTell("a missing cell of the query may be filled in")
     legal = _legal_cells(trees, region, metric)
     leaves = trees.leaves
     alive = np.ones(len(leaves.tree), dtype=bool)
@@ -204,9 +206,10 @@ def _start(condition: Condition, trees: Trees) -> float:
     # The model divides its sums before it compares: so do we, with those nearest to the limit.
     sums = (np.round(condition.limit * trees.scoring.total / grain) + np.arange(-2, 3)) * grain
     means = sums / trees.scoring.total
+    allowed = means != condition.limit if condition.beyond else np.ones(len(sums), dtype=bool)
     if condition.weight.sum() > 0:
-        return float(0.5 * grain - sums[means >= condition.limit].min())
-    return float(0.5 * grain + sums[means <= condition.limit].max())
+        return float(0.5 * grain - sums[allowed & (means >= condition.limit)].min())
+    return float(0.5 * grain + sums[allowed & (means <= condition.limit)].max())
 
 
 def _only(leaves: Leaves, alive: Mask) -> Leaves:

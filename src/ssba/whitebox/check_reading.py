@@ -23,7 +23,7 @@ _MIXED_ROWS = 256
 
 
 class NotReadable(Exception):
-    """The user's model, one of its steps or its library failed when it was probed: it stays closed."""
+    """The model stays closed; the message says why, as it is shown to the user."""
 
 
 @contextlib.contextmanager
@@ -36,8 +36,13 @@ def the_users_code() -> Iterator[None]:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
+    except NotReadable:
+        raise
     except Exception as error:
-        raise NotReadable(f"{type(error).__name__}: {error}") from error
+        first_line = str(error).partition("\n")[0].rstrip(".")
+        raise NotReadable(
+            f"the model failed when rows were probed ({type(error).__name__}: {first_line})"
+        ) from error
 
 
 def sent_through(steps: Sequence[Any], rows: Any) -> Any:
@@ -65,6 +70,14 @@ def probed_values(space: Space, background: Matrix, j: int) -> Vector:
     beyond = [end for share in _BEYOND for end in (seen[0] - share * width, seen[-1] + share * width)]
     others = np.concatenate([(some[1:] + some[:-1]) / 2, beyond, _SUSPICIOUS])
     return np.union1d(some, _legal(space, j, others))
+
+
+def level_rows(space: Space, background: Matrix) -> Matrix:
+    """Return rows in which every level of every column occurs, one column off the first row at a time."""
+    base = complete_row(background)
+    coded = [j for j, feature in enumerate(space.features) if feature.has_levels]
+    parts = [column_rows(base, j, probed_values(space, background, j)) for j in coded]
+    return np.concatenate([base[None, :], *parts])
 
 
 def column_rows(base: Vector, j: int, values: Vector) -> Matrix:

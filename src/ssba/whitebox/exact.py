@@ -19,7 +19,7 @@ from ssba.whitebox.cpsat import cheapest_choice
 from ssba.whitebox.forest import Trees
 from ssba.whitebox.local import Tour, near_row
 from ssba.whitebox.read_model import Opened
-from ssba.whitebox.scoring import Way, ways_to
+from ssba.whitebox.scoring import CannotTell, Way, ways_to
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -79,8 +79,8 @@ class Exact:
 
 def nearest_exact(
     opened: Opened, question: Question, *, known: Vector | None = None, work: int = 20_000
-) -> Exact | None:
-    """Return the nearest feasible row that reaches the goal, with a bound; None where that cannot be told.
+) -> Exact:
+    """Return the nearest feasible row that reaches the goal, with a bound, or raise `CannotTell`.
 
     Parameters
     ----------
@@ -95,12 +95,10 @@ def nearest_exact(
         How many boxes are looked at before the search ends with what it knows.
     """
 
-    def one_way(way: Way, best: float, share: int) -> Exact | None:
+    def one_way(way: Way, best: float, share: int) -> Exact:
         if isinstance(opened, Additive):
             return _nearest_linear(opened, way, question, best, share)
         cells = cells_of(opened, way, question.region, question.metric)
-        if cells is None:
-            return None
         columns = len(cells.options)
         row = None
         if columns > _FEW_COLUMNS:
@@ -120,30 +118,25 @@ def nearest_by_search(opened: Trees, question: Question, *, known: Vector | None
     fraction of a second. None where nothing nearer than `known` was found and `known` is None.
     """
 
-    def one_way(way: Way, best: float, _: int) -> Exact | None:
+    def one_way(way: Way, best: float, _: int) -> Exact:
         cells = cells_of(opened, way, question.region, question.metric)
-        if cells is None:
-            return None
         row = _near_row(cells, question, known, Tour.steps)
         return Exact(row if question.distance(row) < best else None, 0.0, proved=False)
 
-    found = _best_way(opened, question, known, 0, one_way)
-    return known if found is None else found.row
+    return _best_way(opened, question, known, 0, one_way).row
 
 
-def nearest_by_cpsat(opened: Trees, question: Question, *, known: Vector | None = None) -> Exact | None:
+def nearest_by_cpsat(opened: Trees, question: Question, *, known: Vector | None = None) -> Exact:
     """Return the nearest row of trees with many free columns, by OR-tools' CP-SAT.
 
-    Needs the extra ``ssba[exact]``. Gives the same kind of result as `nearest_exact`, and None also where
-    the region has linear rows.
+    Needs the extra ``ssba[exact]``. Gives the same kind of result as `nearest_exact`; `CannotTell` also
+    where the region has linear rows.
     """
     if question.region.linear is not None:
-        return None
+        raise CannotTell("CP-SAT is not asked where constraints tie columns to each other")
 
-    def one_way(way: Way, best: float, _: int) -> Exact | None:
+    def one_way(way: Way, best: float, _: int) -> Exact:
         cells = cells_of(opened, way, question.region, question.metric)
-        if cells is None:
-            return None
         row = _near_row(cells, question, known, Tour.steps)
         found = cheapest_choice(cells, row, cells.cost_of(best), question.deadline)
         return _exact(cells, found, row if question.distance(row) < best else None)
@@ -156,33 +149,30 @@ def _best_way(
     question: Question,
     known: Vector | None,
     work: int,
-    one_way: Callable[[Way, float, int], Exact | None],
-) -> Exact | None:
+    one_way: Callable[[Way, float, int], Exact],
+) -> Exact:
     """Answer each way to the goal in turn, each knowing the best row of those before it."""
     ways = ways_to(question.goal, opened.scoring)
-    if ways is None:
-        return None
     row, bound = known, math.inf
     for way in ways:
         found = one_way(way, question.distance(row), max(1, work // len(ways)))
-        if found is None:
-            return None
         bound = min(bound, found.lower_bound)
-        if found.row is not None:
+        # A later way may know a row of its own that is farther than that of an earlier one.
+        if question.distance(found.row) < question.distance(row):
             row = found.row
     distance = question.distance(row)
     bound = min(bound, distance)
     return Exact(row, bound, proved=math.isinf(bound) if row is None else bound >= distance * (1 - _PROVED))
 
 
-def _nearest_linear(opened: Additive, way: Way, question: Question, best: float, work: int) -> Exact | None:
+def _nearest_linear(opened: Additive, way: Way, question: Question, best: float, work: int) -> Exact:
     """Solve twice where the region reaches so far beyond the data that rounding out there would blur it all.
 
     The first time tells about how far the nearest row is. No farther ones matter the second time, nor how
     their sums are rounded; what that shows goes no farther, either.
     """
     if np.isnan(question.region.x).any():
-        return None
+        raise CannotTell("the query has a missing cell")
     away = _farthest(opened, question, best)
     near = _slack(opened, way, np.minimum(away, 2 * opened.reach))
     slack = _slack(opened, way, away)

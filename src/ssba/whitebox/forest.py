@@ -1,6 +1,6 @@
 """Trees in the encoded space: every leaf is a box of cells between cuts, whatever library grew it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -10,32 +10,28 @@ from numpy.typing import NDArray
 from ssba.columns.space import Matrix, Space
 from ssba.models.model import Model, Output
 from ssba.whitebox.check_reading import (
-    complete_row,
+    NotReadable,
+    level_rows,
     mixed_values,
     probed_values,
     sent_through,
     the_users_code,
 )
-from ssba.whitebox.floats import last_true
-from ssba.whitebox.inputs import Inputs, read_inputs
-from ssba.whitebox.scoring import Scoring, agrees, link_of
-from ssba.whitebox.structure import are_columnwise, take_apart
-from ssba.whitebox.tree_readers import Nodes, TreeSource, read_trees
+from ssba.whitebox.inputs import read_inputs
+from ssba.whitebox.nodes import Nodes, TreeSource
+from ssba.whitebox.scoring import Scoring, disagreement, settled
+from ssba.whitebox.splits import EVERY_CODE, Bits, Splits, splits_of, summed_leaves
+from ssba.whitebox.structure import Parts, columnwise_problem
+from ssba.whitebox.tree_readers import read_trees
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Bits = NDArray[np.uint64]
 
 # Leaves times columns that are kept as boxes.
 _MOST_CELLS = 100_000_000
-# Beyond this no value is looked for; 32-bit floats end at 3e38.
-_FAR = 1e30
-# Of a column's range: how near a straight line comes to where a scaled column meets a threshold.
-_NEAR = 1e-6
 # Background rows on which the trees, as read, must give the model's own scores, beside unusual ones.
 _CHECKED_ROWS = 256
-_EVERY_CODE = np.uint64(2**64 - 1)
 # Sums of leaves that are multiples of this are exact.
 _GRAIN = 2.0**-20
 
@@ -74,6 +70,8 @@ class Trees:
         How far a sum of the model's own may be from ours; 0 where all sums are exact.
     grain
         Where sums are exact, what they are multiples of.
+    takes_missing
+        Tells of columns whether the model takes their missing cells, and sends them where the trees say.
     """
 
     cuts: tuple[Vector, ...]
@@ -83,46 +81,49 @@ class Trees:
     scoring: Scoring
     rounding: float
     grain: float
-    takes_missing: bool
+    takes_missing: Callable[[Mask], bool]
 
 
-def open_trees(source: Any, model: Model, space: Space, background: Matrix) -> Trees | None:
+def open_trees(parts: Parts, model: Model, space: Space, background: Matrix) -> Trees:
     """Open a model of trees, alone or behind steps that treat each column alone."""
-    steps, last = take_apart(source)
-    found = read_trees(last)
-    if found is None or not are_columnwise(steps, space):
-        return None
+    found = _read(parts, space, background)
+    if problem := columnwise_problem(parts.steps, space):
+        raise NotReadable(problem)
     if len(found.nodes.left) * len(space.features) > _MOST_CELLS:
-        return None
-    inputs = read_inputs(steps, space, background)
-    if inputs is None:
-        return None
-    splits = _in_columns(found, inputs, space, background)
+        raise NotReadable(f"its trees have {len(found.nodes.left):,} nodes, too many to open")
+    inputs = read_inputs(parts.steps, found.inputs, space, background)
+    splits = splits_of(found, inputs, space, background)
     cuts = tuple(
         np.unique(splits.cut[splits.is_split & (splits.column == j) & np.isfinite(splits.cut)])
         for j in range(len(space.features))
     )
+
+    def ask(rows: Matrix) -> tuple[Matrix, Output]:
+        with the_users_code():
+            return found.raw(sent_through(parts.steps, space.decode(rows))), model.verdict(space.decode(rows))
+
     sample = _checked_rows(space, background, cuts)
-    with the_users_code():
-        raw = found.raw(sent_through(steps, space.decode(sample)))
-        asked = model.verdict(space.decode(sample))
+    raw, asked = ask(sample)
     sums = _sums(found, splits, sample, raw)
-    if sums is None:
-        return None
-    scoring = _scoring(found, sums, model, asked)
-    if scoring is None:
-        return None
-    coded = np.array([feature.has_levels for feature in space.features], dtype=bool)
+    scoring = _scoring(found, sums, asked, model)
     return Trees(
         cuts=cuts,
-        coded=coded,
+        coded=np.array([feature.has_levels for feature in space.features], dtype=bool),
         leaves=_leaves(found.nodes, splits, cuts),
         offset=sums.offset,
         scoring=scoring,
         rounding=sums.rounding,
         grain=sums.grain,
-        takes_missing=found.takes_missing and not steps,
+        takes_missing=_missing_check(_Checked(found, splits, sums, sample, ask), parts),
     )
+
+
+def _read(parts: Parts, space: Space, background: Matrix) -> TreeSource:
+    def rows() -> Any:
+        return sent_through(parts.steps, space.decode(level_rows(space, background)))
+
+    found = read_trees(parts.last, rows)
+    return found if parts.threshold is None else replace(found, threshold=parts.threshold)
 
 
 def _checked_rows(space: Space, background: Matrix, cuts: Sequence[Vector]) -> Matrix:
@@ -146,10 +147,12 @@ class _Sums:
     offset: Vector
     rounding: float
     grain: float
+    error: float
+    """How far the model's own sums may be from these by rounding."""
 
 
-def _sums(source: TreeSource, splits: "Splits", sample: Matrix, raw: Matrix) -> _Sums | None:
-    """Add up the leaves of rows; None where the model's own sums `raw` are others."""
+def _sums(source: TreeSource, splits: Splits, sample: Matrix, raw: Matrix) -> _Sums:
+    """Add up the leaves of rows, which must give the model's own sums `raw`."""
     raw = raw * (len(source.nodes.roots) if source.averaged else 1.0)
     summed = summed_leaves(source.nodes, splits, sample)
     offset = np.median(raw - summed, axis=0)
@@ -159,19 +162,58 @@ def _sums(source: TreeSource, splits: "Splits", sample: Matrix, raw: Matrix) -> 
         # Sums are exact but for the division that made means of them.
         offset = np.zeros_like(offset)
     error = _rounding(source, largest + float(np.abs(offset).max()))
-    if not (np.abs(raw - summed - offset) <= error).all():
-        return None
-    return _Sums(summed + offset, offset, 0.0 if grain else error + source.vague, grain)
+    wrong = ~np.all(np.abs(raw - summed - offset) <= error, axis=1)
+    if wrong.any():
+        raise disagreement(wrong, "scores")
+    return _Sums(summed + offset, offset, 0.0 if grain else error + source.vague, grain, error)
 
 
-def _scoring(source: TreeSource, sums: _Sums, model: Model, asked: Output) -> Scoring | None:
+def _scoring(source: TreeSource, sums: _Sums, asked: Output, model: Model) -> Scoring:
     total = float(len(source.nodes.roots)) if source.averaged else 1.0
-    plain = Scoring(model.classes, sums.raw.shape[1], "none", total, source.precision)
-    tolerance = np.full(len(sums.raw), sums.rounding)
-    if not agrees(plain, sums.raw, asked, tolerance):
-        return None
-    link = link_of(plain, sums.raw, asked, tolerance) if model.gives_probabilities else "none"
-    return replace(plain, link=link)
+    plain = Scoring(
+        model.classes, sums.raw.shape[1], "none", total, source.precision, threshold=source.threshold
+    )
+    return settled(plain, sums.raw, asked, np.full(len(sums.raw), sums.rounding), model)
+
+
+@final
+@dataclass(frozen=True)
+class _Checked:
+    """Trees that gave the model's own sums on the rows `sample`; `ask` asks it about others."""
+
+    source: TreeSource
+    splits: Splits
+    sums: _Sums
+    sample: Matrix
+    ask: Callable[[Matrix], tuple[Matrix, Output]]
+
+    def agree_on(self, rows: Matrix) -> bool:
+        """Tell whether the model answers rows, and with the sums that were read."""
+        try:
+            raw, _ = self.ask(rows)
+        except NotReadable:
+            return False
+        raw = raw * (len(self.source.nodes.roots) if self.source.averaged else 1.0)
+        summed = summed_leaves(self.source.nodes, self.splits, rows)
+        return bool((np.abs(raw - summed - self.sums.offset) <= self.sums.error).all())
+
+
+def _missing_check(checked: _Checked, parts: Parts) -> Callable[[Mask], bool]:
+    """Return what tells whether it is known where missing cells go: by the trees, and by asking the model.
+
+    It is asked about missing cells only once a query has them, and only in the same columns.
+    """
+    # Of a split whose input no column changes it is not known which column's missing cells it sees.
+    is_known = checked.source.takes_missing and not parts.steps and not checked.splits.constant.any()
+    answers: dict[bytes, bool] = {}
+
+    def takes_missing(columns: Mask) -> bool:
+        key = columns.tobytes()
+        if key not in answers:
+            answers[key] = is_known and checked.agree_on(np.where(columns, np.nan, checked.sample))
+        return answers[key]
+
+    return takes_missing
 
 
 def _grain(source: TreeSource, offset: Vector, largest: float) -> float:
@@ -199,118 +241,6 @@ def _rounding(source: TreeSource, largest: float) -> float:
     return 2 * largest * (len(source.nodes.roots) + 8) * unit + 1e-300
 
 
-@final
-@dataclass(frozen=True)
-class Splits:
-    """Per node: the encoded column it asks, and the last value that goes left or the codes that do."""
-
-    is_split: Mask
-    column: Integers
-    by_code: Mask
-    cut: Vector
-    codes: Bits
-
-
-def _in_columns(source: TreeSource, inputs: Inputs, space: Space, background: Matrix) -> Splits:
-    nodes = source.nodes
-    is_split = nodes.left >= 0
-    column = np.where(is_split, inputs.source[nodes.feature], -1)
-    cut = np.full(len(column), np.inf)
-    codes = np.full(len(column), _EVERY_CODE)
-    # An input that never changes sends every row the same way.
-    constant = is_split & (column < 0)
-    goes = _goes_left(source, inputs.base[nodes.feature], nodes.threshold)
-    cut[constant & ~goes] = -np.inf
-    column[constant] = 0
-    levels = np.array([feature.has_levels for feature in space.features], dtype=bool)
-    by_code = is_split & levels[column]
-    codes[constant & ~goes & by_code] = 0
-    for j, table in inputs.tables.items():
-        mine = is_split & (column == j) & ~constant
-        left = _goes_left(source, table[:, nodes.feature[mine]], nodes.threshold[mine])
-        bits = np.left_shift(np.uint64(1), np.arange(len(table), dtype=np.uint64))
-        codes[mine] = (left * bits[:, None]).sum(axis=0, dtype=np.uint64)
-    numeric = is_split & ~constant & ~levels[column]
-    cut[numeric] = _last_left(source, inputs, space, background, np.flatnonzero(numeric), column)
-    return Splits(is_split, column, by_code, cut, codes)
-
-
-def _goes_left(source: TreeSource, values: Matrix, threshold: Vector) -> Mask:
-    with np.errstate(over="ignore"):
-        compared = values.astype(np.float32).astype(np.float64) if source.single else values
-    compared = np.where(np.abs(compared) <= source.zero, 0.0, compared)
-    return np.asarray(compared < threshold if source.below else compared <= threshold)
-
-
-def _last_left(
-    source: TreeSource, inputs: Inputs, space: Space, background: Matrix, which: Integers, column: Integers
-) -> Vector:
-    """Return for each of the nodes the largest value of its column that goes left, by bisection.
-
-    Nodes of different columns share rows, so that the steps before the trees are asked about few of them.
-    """
-    if not len(which):
-        return np.empty(0)
-    pairs, inverse = np.unique(
-        np.stack([source.nodes.feature[which].astype(float), source.nodes.threshold[which]]),
-        axis=1,
-        return_inverse=True,
-    )
-    feature, threshold = pairs[0].astype(np.int64), pairs[1]
-    home = inputs.source[feature]
-    place = _place_in_column(home)
-    scratch = np.tile(complete_row(background), (int(place.max()) + 1, 1))
-
-    def goes_left(values: Vector) -> Mask:
-        # Two inputs of one column, as one-hot columns of a scaled one would be, are asked in rows of
-        # their own.
-        scratch[place, home] = values
-        return _goes_left(source, inputs.ask(scratch)[place, feature], threshold)
-
-    whole = np.array([one.kind == "integer" for one in space.features], dtype=bool)[home]
-    low = np.array([max(-_FAR, one.storable[0]) for one in space.features])[home]
-    high = np.array([min(_FAR, one.storable[1]) for one in space.features])[home]
-    single = space.grid.single[home]
-    near = _guesses(inputs, background, feature, threshold)
-    return last_true(goes_left, low, high, whole, single, near)[inverse.ravel()]
-
-
-def _guesses(inputs: Inputs, background: Matrix, feature: Integers, threshold: Vector) -> list[Vector]:
-    """Return values just beside where a straight line through a column's ends meets a threshold."""
-    ends = np.stack([np.nanmin(background, axis=0), np.nanmax(background, axis=0)])
-    home = inputs.source[feature]
-    first, last = inputs.ask(ends)[:, feature]
-    width = ends[1, home] - ends[0, home]
-    share = (threshold - first) / np.where(last > first, last - first, 1.0)
-    guess = ends[0, home] + np.clip(share, -1.0, 2.0) * width
-    return [guess - _NEAR * width, guess + _NEAR * width + 1.0, guess + _NEAR * width]
-
-
-def _place_in_column(home: Integers) -> Integers:
-    """Number equal entries from 0: the second entry of a column gets row 1, and so on."""
-    order = np.argsort(home, kind="stable")
-    starts = np.searchsorted(home[order], home[order])
-    place = np.empty(len(home), dtype=np.int64)
-    place[order] = np.arange(len(home)) - starts
-    return place
-
-
-def summed_leaves(nodes: Nodes, splits: Splits, Z: Matrix) -> Matrix:
-    """Add up the leaves that encoded rows fall into."""
-    at = np.tile(nodes.roots, (len(Z), 1))
-    while True:
-        inner = splits.is_split[at]
-        if not inner.any():
-            return np.asarray(nodes.value[at].sum(axis=1))
-        cells = np.take_along_axis(Z, np.where(inner, splits.column[at], 0), axis=1)
-        missing = np.isnan(cells)
-        codes = np.clip(np.nan_to_num(cells), 0, 63).astype(np.uint64)
-        has_code = ((splits.codes[at] >> codes) & np.uint64(1)).astype(bool)
-        left = np.where(splits.by_code[at], has_code, cells <= splits.cut[at])
-        left = np.where(missing, nodes.missing_left[at], left)
-        at = np.where(inner, np.where(left, nodes.left[at], nodes.right[at]), at)
-
-
 def _leaves(nodes: Nodes, splits: Splits, cuts: tuple[Vector, ...]) -> Leaves:
     """Walk down all trees at once, level by level, and narrow a box at every split."""
     width, trees = len(cuts), len(nodes.roots)
@@ -327,7 +257,7 @@ def _leaves(nodes: Nodes, splits: Splits, cuts: tuple[Vector, ...]) -> Leaves:
         tree=np.arange(trees),
         low=np.zeros((trees, width), dtype=np.int32),
         high=np.tile(last, (trees, 1)),
-        codes=np.full((trees, width), _EVERY_CODE),
+        codes=np.full((trees, width), EVERY_CODE),
         missing=np.ones((trees, width), dtype=bool),
     )
     done: list[_Front] = []

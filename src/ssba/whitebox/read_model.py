@@ -1,22 +1,29 @@
 """The door for models that can be opened: told by their types, and checked on rows."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, final
 
 from ssba.columns.space import Matrix, Space
 from ssba.models.model import Model
-from ssba.whitebox.additive import Additive, open_linear
+from ssba.whitebox.additive import Additive, is_linear, open_linear
 from ssba.whitebox.check_reading import NotReadable
 from ssba.whitebox.forest import Trees, open_trees
+from ssba.whitebox.structure import take_apart
 
 Opened = Additive | Trees
 """A model whose scores are known everywhere, not only where it was asked."""
 
-Read = TypeVar("Read", Additive, Trees)
+
+@final
+@dataclass(frozen=True)
+class Closed:
+    """A model that stays closed, and why, in words for the user."""
+
+    reason: str
 
 
-def open_model(source: Any, model: Model, space: Space, background: Matrix) -> Opened | None:
-    """Open a linear model or an ensemble of trees, or return None for a model that we cannot read.
+def open_model(source: Any, model: Model, space: Space, background: Matrix) -> Opened | Closed:
+    """Open a linear model or an ensemble of trees.
 
     Parameters
     ----------
@@ -33,6 +40,7 @@ def open_model(source: Any, model: Model, space: Space, background: Matrix) -> O
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from ssba.models.model import adapt
     >>> from ssba.columns.space import build_space
     >>> rows = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, 3.0], [3.0, 2.0]])
@@ -41,18 +49,23 @@ def open_model(source: Any, model: Model, space: Space, background: Matrix) -> O
     >>> opened = open_model(fitted, adapt(fitted, rows), space, Z)
     >>> bool(np.allclose(opened.weight, fitted.coef_))
     True
+    >>> other = KNeighborsClassifier(1).fit(rows, [0, 0, 1, 1])
+    >>> open_model(other, adapt(other, rows), space, Z).reason
+    'KNeighborsClassifier is neither a linear model nor trees that can be opened'
     """
-    linear = open_linear_model(source, model, space, background)
-    return linear if linear is not None else _through(open_trees, source, model, space, background)
+    try:
+        parts = take_apart(source)
+        if is_linear(parts.last):
+            return open_linear(parts, model, space, background)
+        return open_trees(parts, model, space, background)
+    except NotReadable as reason:
+        return Closed(str(reason))
 
 
 def open_linear_model(source: Any, model: Model, space: Space, background: Matrix) -> Additive | None:
     """Open a linear model, which is quick; return None for any other."""
-    return _through(open_linear, source, model, space, background)
-
-
-def _through(row_check: Callable[..., Read | None], *asked: Any) -> Read | None:
     try:
-        return row_check(*asked)
+        parts = take_apart(source)
+        return open_linear(parts, model, space, background) if is_linear(parts.last) else None
     except NotReadable:
         return None

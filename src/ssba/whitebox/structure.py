@@ -5,12 +5,15 @@ its type and its own settings say what it does to every value.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 
 from ssba.columns.features import is_missing
 from ssba.columns.space import Space
+from ssba.whitebox.check_reading import NotReadable, the_users_code
+from ssba.whitebox.scoring import Threshold
 
 Columns = tuple[int, ...]
 
@@ -22,30 +25,107 @@ _COLUMNWISE = (*_SCALERS, *_SELECTORS, *_ENCODERS, "SimpleImputer")
 _MIXING = ("PCA", "TruncatedSVD")
 
 
-def take_apart(model: Any) -> tuple[list[Any], Any]:
-    """Return the steps before the last one, nested pipelines unfolded, and the last."""
-    if not _is(model, "Pipeline"):
-        return [], model
-    before, last = take_apart(model.steps[-1][1])
-    return [step for _, step in model.steps[:-1]] + before, last
+# What answers as the estimator inside it does, and under which name it keeps that.
+_WRAPPERS = {
+    "GridSearchCV": "best_estimator_",
+    "RandomizedSearchCV": "best_estimator_",
+    "HalvingGridSearchCV": "best_estimator_",
+    "HalvingRandomSearchCV": "best_estimator_",
+    "FrozenEstimator": "estimator",
+}
+_THRESHOLDS = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
 
-def are_affine(steps: Sequence[Any], space: Space) -> bool:
-    """Whether the steps together are an affine map of numbers and a table of levels."""
-    kinds = list(_kinds(steps))
-    clips = any(_is(step, "MinMaxScaler") and step.clip for step in kinds)
-    known = all(is_idle(step) or _is(step, *_COLUMNWISE, *_MIXING) for step in kinds)
-    return known and not clips and _spares_numbers(steps, space)
+@final
+@dataclass(frozen=True)
+class Parts:
+    """A model without what is wrapped around it.
+
+    `steps` are those before the last one, nested pipelines unfolded; `last` is the estimator that answers;
+    `threshold` is what its score is compared with, where a wrapper decides by one of its own.
+    """
+
+    steps: tuple[Any, ...]
+    last: Any
+    threshold: Threshold | None = None
 
 
-def are_columnwise(steps: Sequence[Any], space: Space) -> bool:
-    """Whether each result of the steps depends on one column, and grows or falls with it if that is numbers.
+def take_apart(model: Any) -> Parts:
+    """Unwrap pipelines, searches for settings, and classifiers with a threshold of their own."""
+    name = type(model).__name__
+    if _is(model, "Pipeline"):
+        inner = take_apart(model.steps[-1][1])
+        return replace(inner, steps=(*(step for _, step in model.steps[:-1]), *inner.steps))
+    if _is(model, *_WRAPPERS):
+        with the_users_code():
+            held = getattr(model, _WRAPPERS[name])
+        return take_apart(held)
+    if _is(model, *_THRESHOLDS):
+        with the_users_code():
+            held, threshold = getattr(model, "estimator_", model.estimator), _threshold(model)
+        # The wrapper asks for scores, which pass a threshold inside it by.
+        return replace(take_apart(held), threshold=threshold)
+    return Parts((), model)
+
+
+def one_a_class(last: Any) -> tuple[Any, ...] | None:
+    """Return the estimators of which each scores one class; None for a model that is not made of such.
+
+    Of two classes there is a single estimator, for the second one.
+    """
+    if not _is(last, "OneVsRestClassifier"):
+        return None
+    with the_users_code():
+        if last.multilabel_:
+            raise NotReadable("OneVsRestClassifier predicts several labels a row")
+        inner = [take_apart(one) for one in last.estimators_]
+    if any(parts.steps or parts.threshold for parts in inner):
+        raise NotReadable(
+            "the estimators in OneVsRestClassifier are pipelines; put their steps in front of it"
+        )
+    return tuple(parts.last for parts in inner)
+
+
+def _threshold(model: Any) -> Threshold:
+    held = getattr(model, "estimator_", model.estimator)
+    method = model.response_method
+    if method == "auto":
+        method = "predict_proba" if hasattr(held, "predict_proba") else "decision_function"
+    by_probability = method == "predict_proba"
+    if type(model).__name__ == "TunedThresholdClassifierCV":
+        return Threshold(model._curve_scorer._get_pos_label(), float(model.best_threshold_), by_probability)
+    limit = model.threshold
+    if limit == "auto":
+        limit = 0.5 if by_probability else 0.0
+    return Threshold(model.pos_label, float(limit), by_probability)
+
+
+def affine_problem(steps: Sequence[Any], space: Space) -> str | None:
+    """Say what keeps the steps from being an affine map of numbers and a table of levels; None if nothing."""
+    for step in _kinds(steps):
+        if _is(step, "MinMaxScaler") and step.clip:
+            return "a MinMaxScaler in the pipeline clips its values"
+        if not (is_idle(step) or _is(step, *_COLUMNWISE, *_MIXING)):
+            return _unknown(step)
+    return _singling_out(steps, space)
+
+
+def columnwise_problem(steps: Sequence[Any], space: Space) -> str | None:
+    """Say what keeps a result of the steps from depending on one column, and growing with its numbers.
 
     Quantiles and powers are left out: in floats they grow only up to rounding, and where they are flat a
-    rounding error is a wide interval of the column.
+    rounding error is a wide interval of the column. None if nothing does.
     """
-    known = all(is_idle(step) or _is(step, *_COLUMNWISE) for step in _kinds(steps))
-    return known and _spares_numbers(steps, space)
+    for step in _kinds(steps):
+        if _is(step, *_MIXING):
+            return f"the step {type(step).__name__} in front of the trees mixes columns"
+        if not (is_idle(step) or _is(step, *_COLUMNWISE)):
+            return _unknown(step)
+    return _singling_out(steps, space)
+
+
+def _unknown(step: Any) -> str:
+    return f"the step {type(step).__name__} in the pipeline is not one that can be read"
 
 
 def is_idle(step: Any) -> bool:
@@ -55,10 +135,15 @@ def is_idle(step: Any) -> bool:
     return _is(step, "FunctionTransformer") and step.func is None
 
 
-def _spares_numbers(steps: Sequence[Any], space: Space) -> bool:
-    """Whether only columns of levels reach steps that treat single values apart."""
+def _singling_out(steps: Sequence[Any], space: Space) -> str | None:
+    """Name a column of numbers that reaches a step which treats single values apart."""
     reaching = _singled_out(steps, tuple(range(len(space.features))), space.names)
-    return all(space.features[j].has_levels for j in reaching)
+    for name in (space.names[j] for j in sorted(reaching) if not space.features[j].has_levels):
+        return (
+            f"column {name!r} holds numbers, but a step in the pipeline treats its values one by one; "
+            f"declare it with features={{{name!r}: ssba.categorical()}}"
+        )
+    return None
 
 
 def _singled_out(steps: Sequence[Any], columns: Columns, names: Sequence[str]) -> set[int]:
