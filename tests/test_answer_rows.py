@@ -256,3 +256,75 @@ class TestTables:
         for made in (one, from_json(one), explainer.explain_many(data[:3])):
             assert type(made.to_frame()) is type(data)
             assert type(made.to_frame(backend="polars")) is pl.DataFrame
+
+
+class TestLabels:
+    """pandas' own names of rows and axes come back with the answers; whatever they are, nothing breaks."""
+
+    EXPLAINER = ssba.Explainer(score, PANDAS, target=True)
+    WANTING = PANDAS[~score(PANDAS)]
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_a_series_gives_its_name(self, way: Callable[[Explanation], Explanation]) -> None:
+        row = self.WANTING.iloc[3]
+        best = way(self.EXPLAINER.explain(row)).best
+        assert best is not None
+        assert best.row.index.tolist() == [row.name]
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_a_one_row_frame_gives_its_index(self, way: Callable[[Explanation], Explanation]) -> None:
+        row = self.WANTING.iloc[[3]].set_axis(pd.Index(["patient 7"], name="patient"))
+        best = way(self.EXPLAINER.explain(row)).best
+        assert best is not None
+        assert best.row.index.equals(row.index)
+        assert best.row.index.name == "patient"
+
+    @pytest.mark.parametrize("form", ["dict", "array", "nameless"])
+    def test_other_forms_have_no_label(self, form: str) -> None:
+        row = self.WANTING.iloc[3]
+        forms = {"dict": row.to_dict(), "array": row.tolist(), "nameless": row.rename(None)}
+        found = self.EXPLAINER.explain(forms[form])
+        assert found.row_label is None
+        assert found.best is not None
+        assert found.best.row.index.tolist() == [0]
+
+    def test_a_bounded_move_has_the_label_too(self) -> None:
+        row = self.WANTING.iloc[3]
+        found = self.EXPLAINER.explain(row, [ssba.fixed("count", "kind"), ssba.within("size", amount=0.01)])
+        assert found.bounded is not None
+        assert found.bounded.row.index.tolist() == [row.name]
+
+    def test_many_rows_keep_the_names_of_index_and_columns(self) -> None:
+        data = PANDAS.rename_axis(columns="measure")
+        asked = data[~score(data)][:3].rename_axis(index="patient")
+        answers = ssba.Explainer(score, data, target=True).explain_many(asked)
+        for one in (answers, ssba.results.Explanations.from_json(answers.to_json())):
+            assert one.rows().index.name == "patient"
+            assert one.rows().columns.name == "measure"
+            assert one[0].best is not None
+            assert one[0].best.row.index.tolist() == asked.index[:1].tolist()
+
+    def test_levels_of_an_index_keep_their_names(self) -> None:
+        index = pd.MultiIndex.from_product([["a", "b"], range(N // 2)], names=["ward", "bed"])
+        asked = PANDAS.set_index(index)[~score(PANDAS)][:3]
+        rows = self.EXPLAINER.explain_many(asked).rows()
+        assert rows.index.equals(asked.index)
+        assert list(rows.index.names) == ["ward", "bed"]
+
+    @pytest.mark.parametrize("label", [np.nan, pd.NA, pd.NaT, pd.Period("2026-01"), None], ids=str)
+    def test_a_label_may_be_missing_or_have_no_json(self, label: Any) -> None:
+        asked = self.WANTING[:2].set_axis(pd.Index([label, "b"], dtype=object))
+        answers = self.EXPLAINER.explain_many(asked)
+        assert answers.rows().index.isna().tolist() == asked.index.isna().tolist()
+        assert answers.rows().index[1] == "b"
+        again = ssba.results.Explanations.from_json(answers.to_json())
+        assert again.rows().index[1] == "b"
+        assert self.EXPLAINER.explain(asked.iloc[0]).status == "found"
+
+    def test_positions_align_answers_of_arrays_with_their_queries(self) -> None:
+        data = np.stack([NUMBERS, SMALL], axis=1)
+        answers = ssba.Explainer(lambda rows: rows[:, 0] > 1, data, target=True).explain_many(data[:9])
+        queries, rows = data[list(answers.answered)], answers.rows()
+        assert len(rows) > 0
+        # The model looks at the first column alone, so that each answer keeps its query's second.
+        np.testing.assert_array_equal(rows[:, 1], queries[:, 1])

@@ -221,3 +221,75 @@ class TestReport:
         again = ssba.results.Explanations.from_json(many.to_json())
         pages = [explainer.report(one, tmp_path / "r.html").read_text() for one in (many, again)]
         assert pages[0] == pages[1]
+
+
+class TestAnotherExplainer:
+    """An explanation of another explainer is refused by what it is of, before anything else."""
+
+    ASKED = ("plan", "ranges", "why_not", "levers", "certificate")
+
+    @pytest.mark.parametrize("asked", ASKED)
+    def test_of_other_columns(self, answer: ssba.results.Explanation, asked: str) -> None:
+        fewer = ssba.Explainer(lambda rows: rows["rate"] > 140, DATA[["chol", "rate"]], True)
+        with pytest.raises(
+            ssba.errors.ArgumentError, match="this explanation is of another model or of other"
+        ):
+            getattr(fewer, asked)(answer)
+
+    @pytest.mark.parametrize("asked", ASKED)
+    def test_of_other_classes(self, answer: ssba.results.Explanation, asked: str) -> None:
+        other = ssba.Explainer(lambda rows: np.where(rows["rate"] > 140, "yes", "no"), DATA, "yes")
+        with pytest.raises(
+            ssba.errors.ArgumentError, match="this explanation is of another model or of other"
+        ):
+            getattr(other, asked)(answer)
+
+    def test_of_a_regressor(self, answer: ssba.results.Explanation) -> None:
+        other = ssba.Explainer(lambda rows: rows["rate"] * 1.0, DATA, ssba.value_between(low=150))
+        with pytest.raises(
+            ssba.errors.ArgumentError, match="this explanation is of another model or of other"
+        ):
+            other.plan(answer)
+
+    def test_of_columns_that_mean_something_else(self, answer: ssba.results.Explanation) -> None:
+        other = ssba.Explainer(model, DATA, "well", features={"rate": ssba.numeric(), "chol": ssba.integer()})
+        with pytest.raises(
+            ssba.errors.ArgumentError, match=r"of other columns .*'chol' is numeric, here integer"
+        ):
+            other.plan(answer)
+
+    def test_of_columns_of_other_names(self, explainer: ssba.Explainer) -> None:
+        def first(rows: Any) -> Any:
+            return rows[:, 0] > 0
+
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        mine, other = (ssba.Explainer(first, X, True, columns=names) for names in (["a", "b"], ["a", "c"]))
+        with pytest.raises(ssba.errors.ArgumentError, match=r"of other columns .'a', 'b'; here 'a', 'c'"):
+            other.plan(mine.explain([-1.0, 0.0]))
+
+
+class TestProgress:
+    """What may take a while shows a bar where somebody asks for one, and nothing on its own in a test."""
+
+    @pytest.mark.parametrize("asked", ["levers", "why_not"])
+    def test_it_counts_searches(
+        self, explainer: ssba.Explainer, asked: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        rules = RULES if asked == "levers" else [*RULES, "chol within 1%", "rate within 1%"]
+        given = explainer.explain(QUERY, rules)
+        getattr(explainer, asked)(given)
+        assert capsys.readouterr().err == ""
+        getattr(explainer, asked)(given, progress=True)
+        assert {"levers": "sets of columns", "why_not": "searches"}[asked] in capsys.readouterr().err
+
+    def test_a_report_shows_what_it_asks(
+        self,
+        explainer: ssba.Explainer,
+        answer: ssba.results.Explanation,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        explainer.report(answer, tmp_path / "quiet.html")
+        assert capsys.readouterr().err == ""
+        explainer.report(answer, tmp_path / "shown.html", progress=True)
+        assert "sets of columns" in capsys.readouterr().err

@@ -33,6 +33,23 @@ def listing(values: Iterable[Any], most: int = 12) -> str:
     return shown + (f" and {len(members) - most} more" if len(members) > most else "")
 
 
+def came(value: Any) -> str:
+    """Say what was given instead of something else: a plain value itself, anything larger by its type.
+
+    >>> came("heart"), came([1, 2])
+    ("'heart'", 'of type list')
+    """
+    if value is None or isinstance(value, str | bool | numbers.Number):
+        return f"{value!r:.80}"
+    return f"of type {type(value).__name__}"
+
+
+def instance(who: str, value: Any, kind: type, wanted: str) -> None:
+    """Refuse what is not of a kind, and say what to give."""
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{who} is {came(value)}; {wanted}")
+
+
 def whole(who: str, value: Any, at_least: int, at_most: int = _LARGEST) -> int:
     """Return a whole number, or refuse it.
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path as FilePath
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, Self, Unpack, get_args
 
 from ssba.advice.certify import check_certificate
-from ssba.advice.context import Context, context_of
+from ssba.advice.context import Context, context_of, of_another_model
 from ssba.advice.levers import lever_table
 from ssba.advice.plan.make_plan import make_plan
 from ssba.advice.ranges.find_ranges import find_ranges
@@ -16,29 +16,40 @@ from ssba.advice.report_parts import population, report_parts
 from ssba.advice.scan_line import scan_line
 from ssba.advice.try_values import try_values
 from ssba.advice.why_not import why_not
-from ssba.arguments import file_to_write, mapping, number, one_of, whole
+from ssba.arguments import file_to_write, instance, mapping, number, one_of, whole
 from ssba.columns.distance import Norm, ScaleName
 from ssba.columns.features import Declaration
-from ssba.columns.frames import index_of
-from ssba.constraints.lists import Constraints, constraint_list, constraints_by_row
+from ssba.columns.frames import row_name
+from ssba.columns.layout import row_label, row_labels
+from ssba.constraints.hints import small_percents
+from ssba.constraints.lists import Constraints, constraint_list, constraints_by_row, refuse_targets
 from ssba.engine import Engine, Settings, build_engine
-from ssba.errors import ArgumentError, SsbaWarning
+from ssba.errors import ArgumentError, ModelError, SsbaWarning, TargetError
 from ssba.index.boundary_set import BoundarySet, encoded_points
 from ssba.index.encoded_points import EncodedPoints
 from ssba.index.identity import identity_of, refuse_another
 from ssba.index.open_index import open_set, read_set, sample, verify_set
 from ssba.index.sampling import Growth, Part
 from ssba.index.verify_index import Verified
+from ssba.models.model import refuse_unpicklable
 from ssba.models.targets import target_of
 from ssba.options import Budget, OptionFields, Options, ScoreMargin, options_from
 from ssba.pipeline.answer import Request, explain_requests
+from ssba.pipeline.asking import failing_row
 from ssba.progress import bar
 from ssba.results.certificate import Certificate, CertificateCheck, certified
-from ssba.results.explanation import Counterfactual, Explanation, Explanations, Status
+from ssba.results.explanation import (
+    Counterfactual,
+    Explanation,
+    Explanations,
+    Status,
+    refuse_no_explanation,
+)
 from ssba.results.levers import LeverTable
 from ssba.results.line_scan import LineScan
 from ssba.results.plan import Plan
 from ssba.results.ranges import Ranges
+from ssba.results.text import constant_columns
 from ssba.results.trial import Trial
 from ssba.results.why_not import WhyNot
 from ssba.views.charts.tracks import DataContext
@@ -106,6 +117,9 @@ class Explainer:
     >>> best = explainer.explain([0.0, 0.0]).best
     >>> best.prediction, round(best.distance, 2)
     (True, 0.71)
+
+    An explainer can be pickled where its model can. It is built anew when it is read, from model and data as
+    they were when it was pickled.
     """
 
     def __init__(
@@ -125,16 +139,30 @@ class Explainer:
         seed = whole("seed", seed, at_least=0)
         asked = whole("background_rows", background_rows, at_least=1)
         settings = Settings(target, features, columns, distance, scale, weights, asked, seed)
-        self._engine: Engine = build_engine(model, data, settings)
-        self._others: dict[Any, Engine] = {}
+        self._build(model, data, settings)
         constant = [one.name for one in self._engine.space.features if one.is_constant]
         if constant:
-            warnings.warn(
-                f"column {', '.join(map(repr, constant))} holds a single value in the background data and is "
-                "held fixed; give data in which it varies if it may change",
-                SsbaWarning,
-                stacklevel=2,
-            )
+            warnings.warn(constant_columns(constant), SsbaWarning, stacklevel=2)
+
+    def _build(self, model: Any, data: Any, settings: Settings) -> None:
+        self._given = model, data, settings
+        self._engine: Engine = build_engine(model, data, settings)
+        self._others: dict[Any, Engine] = {}
+
+    def __getstate__(self) -> tuple[Any, Any, Settings]:
+        """Return what the explainer was built from; a model that cannot be pickled is refused by its name."""
+        refuse_unpicklable(self._given[0], self._engine.judging.model.name)
+        return self._given
+
+    def __setstate__(self, given: tuple[Any, Any, Settings]) -> None:
+        self._build(*given)
+
+    def __copy__(self) -> Self:
+        # Nothing about an explainer ever changes, and a model is not copied.
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
     def explain(
         self,
@@ -167,10 +195,14 @@ class Explainer:
             Single options by name, such as ``k=3`` or ``max_changes=2``; see `Options`.
         """
         engine = self._toward(target)
+        refuse_targets(constraints, engine.judging.model.classes)
         x = engine.space.encode_row(row)
         given = constraint_list(constraints, engine.space.by_name)
+        for hint in small_percents(x[None, :], [given], engine.space.features):
+            warnings.warn(hint, SsbaWarning, stacklevel=2)
         request = Request(x, given, self._checked(options, fields))
-        return self._answer(engine, [request], budget, boundary, False)[0]
+        found = self._answer(engine, [request], budget, boundary, False)[0]
+        return replace(found, row_label=row_label(row))
 
     def explain_many(
         self,
@@ -188,15 +220,26 @@ class Explainer:
 
         Each answer is the one that `explain` would give with the same arguments. `constraints` is one
         list for all rows, or a list of lists, one a row. `progress` shows a bar; by default in a terminal
-        or notebook only.
+        or notebook only. With ``prove=True`` it counts queries as they are proved.
         """
         engine = self._toward(target)
+        refuse_targets(constraints, engine.judging.model.classes)
         X = engine.space.encode(rows)
         by_row = constraints_by_row(constraints, len(X), engine.space.by_name)
+        for hint in small_percents(X, by_row, engine.space.features):
+            warnings.warn(hint, SsbaWarning, stacklevel=2)
         checked = self._checked(options, fields)
         requests = [Request(x, own, checked) for x, own in zip(X, by_row, strict=True)]
-        found = self._answer(engine, requests, budget, boundary, progress)
-        return Explanations(tuple(found), index_of(rows), engine.space.layout)
+        try:
+            found = self._answer(engine, requests, budget, boundary, progress)
+        except ModelError:
+            if (failed := failing_row(engine.judging, X)) is not None:
+                position, error = failed
+                raise ModelError(f"{row_name(rows, position)}: {error}") from error
+            raise
+        if (labels := row_labels(rows)) is not None:
+            found = [replace(one, row_label=label) for one, label in zip(found, labels, strict=True)]
+        return Explanations(tuple(found), engine.space.layout)
 
     def plan(
         self,
@@ -238,17 +281,23 @@ class Explainer:
         context = self._context(explanation)
         return find_ranges(context, context.encode(_chosen(explanation, answer, "ranges").values), n_samples)
 
-    def why_not(self, explanation: Explanation) -> WhyNot:
+    def why_not(self, explanation: Explanation, *, progress: bool | None = None) -> WhyNot:
         """Say, where no answer was found, which constraints are in the way and what to relax.
 
         Parameters
         ----------
         explanation : Explanation
             What `explain` returned, maybe read from a file.
+        progress : bool, optional
+            Whether to count the searches in a progress bar; by default in a terminal or notebook only.
         """
-        return why_not(self._context(explanation), explanation)
+        context = self._context(explanation)
+        with bar(None, "searches", progress) as shown:
+            return why_not(context, explanation, done=shown.update)
 
-    def levers(self, explanation: Explanation, max_columns: int = 3) -> LeverTable:
+    def levers(
+        self, explanation: Explanation, max_columns: int = 3, *, progress: bool | None = None
+    ) -> LeverTable:
         """Return which columns, alone, in pairs or in threes, can flip the decision, and which cannot.
 
         Parameters
@@ -257,8 +306,13 @@ class Explainer:
             What `explain` returned, maybe read from a file.
         max_columns : int
             How many columns may change together at most, 1 to 3.
+        progress : bool, optional
+            Whether to count the sets of columns tried in a progress bar; by default in a terminal or
+            notebook only.
         """
-        return lever_table(self._context(explanation), max_columns)
+        context = self._context(explanation)
+        with bar(None, "sets of columns", progress) as shown:
+            return lever_table(context, max_columns, done=shown.update)
 
     def try_values(self, explanation: Explanation, values: Mapping[str, Any]) -> Trial:
         """Ask the model about the query with some values changed, and say what is still missing.
@@ -304,11 +358,8 @@ class Explainer:
         certificate : Certificate
             What `certificate` made, maybe read from a file.
         """
-        if not isinstance(certificate, Certificate):
-            raise ArgumentError(
-                f"certificate is {certificate!r:.80}; give what explainer.certificate(explanation) or "
-                "ssba.results.Certificate.from_json(text) returned"
-            )
+        makers = "explainer.certificate(explanation) or ssba.results.Certificate.from_json(text)"
+        instance("certificate", certificate, Certificate, f"give what {makers} returned")
         return check_certificate(self._engine, certificate)
 
     def report(
@@ -319,6 +370,7 @@ class Explainer:
         meanings: Mapping[str, str] | None = None,
         title: str = "",
         pictures: Mapping[str, bytes] | None = None,
+        progress: bool | None = None,
     ) -> FilePath:
         """Write a self-contained HTML page about one result, or about many, and return its path.
 
@@ -338,6 +390,9 @@ class Explainer:
             The heading of the page.
         pictures : mapping, optional
             Further pictures: captions to PNG bytes.
+        progress : bool, optional
+            Whether to show the progress bars of `levers` and `why_not`; by default in a terminal or notebook
+            only.
         """
         file_to_write("file", file)
         if not isinstance(results, Explanation | Explanations):
@@ -346,7 +401,7 @@ class Explainer:
             str(name): str(text) for name, text in mapping("meanings", meanings, '{"chol": "..."}').items()
         }
         if isinstance(results, Explanation):
-            parts = report_parts(self, self._context(results), results, known)
+            parts = report_parts(self, self._context(results), results, known, progress)
         else:
             parts = ReportParts(data=DataContext(population(self._engine), meanings=known))
         return write_report(file, results, replace(parts, pictures=dict(pictures or {})), title)
@@ -481,13 +536,13 @@ class Explainer:
 
     def _context(self, explanation: Any) -> Context:
         """Return the query of an explanation, to be asked about again."""
-        if not isinstance(explanation, Explanation):
-            remedy = "pick one of them, such as answers[0]" if isinstance(explanation, Explanations) else ""
-            raise ArgumentError(
-                f"explanation is {explanation!r:.80}; {remedy or 'give what explain() returned'}"
-            )
+        refuse_no_explanation("explanation", explanation)
         goal = explanation.goal
-        engine = self._engine if goal is None else self._toward(target_of(goal))
+        try:
+            engine = self._engine if goal is None else self._toward(target_of(goal))
+        except (TargetError, ModelError) as error:
+            # A model that cannot be asked for this target is not the one that was.
+            raise of_another_model(self._engine, explanation) from error
         return context_of(engine, explanation)
 
     def _answer(

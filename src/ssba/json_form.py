@@ -118,6 +118,14 @@ def to_plain(value: Any) -> Any:
     )
 
 
+def plain_or_text(value: Any) -> Any:
+    """Return a value as JSON has it; what has no JSON form, such as a period of time, is written as text."""
+    try:
+        return to_plain(value)
+    except ArgumentError:
+        return str(value)
+
+
 def _kind(cls: type) -> dict[str, str]:
     return {"kind": kind_of(cls)} if getattr(cls, "has_kind", False) else {}
 
@@ -127,11 +135,17 @@ def _derived(value: Any) -> dict[str, Any]:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {one.name: to_plain(getattr(value, one.name)) for one in written_fields(type(value))}
+    return {
+        one.name: one.metadata.get("write", to_plain)(getattr(value, one.name))
+        for one in written_fields(type(value))
+    }
 
 
 def written_fields(cls: type) -> list[dataclasses.Field[Any]]:
-    """Return the fields of a dataclass that are written; those marked with ``json=False`` are not."""
+    """Return the fields of a dataclass that are written; those marked with ``json=False`` are not.
+
+    A field's ``write`` is the function that makes it plain, `to_plain` by default.
+    """
     assert dataclasses.is_dataclass(cls)
     return [one for one in dataclasses.fields(cls) if one.metadata.get("json", True)]
 

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,17 @@ from ssba.apps.sources import Sources
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 TEXT = DOCS.read_text(encoding="utf-8")
 SHARED = [f"--{name.replace('_', '-')}" for name in Sources.__dataclass_fields__]
+
+
+def test_the_first_steps_install_what_they_use() -> None:
+    extras = tomllib.loads((DOCS.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = extras["optional-dependencies"]
+    (named,) = set(re.findall(r"the steps below .*pip install 'ssba\[([\w,]+)\]'", TEXT))
+    brought = " ".join(one for extra in named.split(",") for one in known[extra])
+    steps = TEXT.split("## Certificates")[0]
+    assert ("from skops import io" in steps) <= ("skops" in brought)
+    assert (".parquet" in steps) <= ("pyarrow" in brought)
+    assert ("sklearn" in steps) <= ("scikit-learn" in brought)
 
 
 def group() -> Any:

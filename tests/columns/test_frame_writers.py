@@ -253,3 +253,13 @@ def test_libraries_that_cannot_be_written_are_refused() -> None:
     assert library_of(pd.DataFrame({"a": [1]})).frame is not None
     with pytest.raises(TypeError):
         library_of(np.zeros((2, 2)))
+
+
+def test_string_views_are_written_as_they_came() -> None:
+    data = pa.table({"a": pa.array([1.0, 2.0, 3.0]), "b": pa.array(["u", None, "v"], type=pa.string_view())})
+    space, Z = build_space(data)
+    assert space.features[1].levels == ("u", "v")
+    written = space.decode(Z)
+    assert written.schema == data.schema
+    assert written.to_pylist() == data.to_pylist()
+    assert space.layout.frame([{"a": 1.0, "b": "v"}]).schema == data.schema

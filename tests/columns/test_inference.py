@@ -40,7 +40,7 @@ def test_the_dtype_tells_the_kind(cells: Any, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "kind"),
-    [(pl.Categorical, "categorical"), (pl.Enum(["u", "v"]), "categorical"), (pl.String, "categorical")],
+    [(pl.Categorical, "categorical"), (pl.String, "categorical")],
 )
 def test_polars_levels_have_no_order(dtype: Any, kind: str) -> None:
     (column,) = read_columns(pl.DataFrame({"a": pl.Series(["v", "u", None], dtype=dtype)}))
@@ -114,3 +114,52 @@ def test_what_cannot_be_meant_is_refused_by_name(
 @pytest.mark.parametrize("dtype", ["float64", "Float64", "object", "str", "boolean", "category"])
 def test_a_column_without_any_value_is_constant(dtype: str) -> None:
     assert inferred(pd.Series([None, None], dtype=dtype)).is_constant
+
+
+class TestOrderedDtypes:
+    """A dtype that has an order makes an ordinal column, in that order, unless it is declared otherwise."""
+
+    CELLS = ("mild", "none", "severe", "mild")
+    ORDER = ("none", "mild", "severe")
+
+    def read(self, cells: Any, declaration: Declaration | None = None) -> Feature:
+        (column,) = read_columns(cells)
+        return infer_feature(column, declaration)
+
+    def test_a_polars_enum_is_ordinal(self) -> None:
+        feature = self.read(pl.DataFrame({"a": pl.Series(self.CELLS, dtype=pl.Enum(self.ORDER))}))
+        assert (feature.kind, feature.levels) == ("ordinal", self.ORDER)
+
+    def test_only_levels_that_the_data_hold_count(self) -> None:
+        cells = pl.Series(["mild", "none"], dtype=pl.Enum(self.ORDER))
+        assert self.read(pl.DataFrame({"a": cells})).levels == ("none", "mild")
+
+    def test_an_ordered_pandas_categorical_is_ordinal(self) -> None:
+        cells = pd.Categorical(self.CELLS, categories=self.ORDER, ordered=True)
+        feature = self.read(pd.DataFrame({"a": cells}))
+        assert (feature.kind, feature.levels) == ("ordinal", self.ORDER)
+
+    @pytest.mark.parametrize(
+        "cells",
+        [
+            pl.DataFrame({"a": pl.Series(CELLS, dtype=pl.Categorical)}),
+            pd.DataFrame({"a": pd.Categorical(CELLS, categories=ORDER)}),
+        ],
+        ids=["polars", "pandas"],
+    )
+    def test_categoricals_without_an_order_are_not(self, cells: Any) -> None:
+        assert self.read(cells).kind == "categorical"
+
+    def test_an_enum_may_be_declared_categorical(self) -> None:
+        cells = pl.Series(self.CELLS, dtype=pl.Enum(self.ORDER))
+        assert self.read(pl.DataFrame({"a": cells}), categorical()).kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    "declaration", [None, integer(), categorical()], ids=["undeclared", "integer", "levels"]
+)
+@pytest.mark.parametrize("cells", [[1, 2**53 + 1], [-(2**60), 3]], ids=str)
+def test_whole_numbers_that_a_float_cannot_tell_apart_are_refused(cells: Any, declaration: Any) -> None:
+    # int64 holds them; what cannot is the 64-bit float that everything is computed in.
+    with pytest.raises(SchemaError, match=r"beyond 2\*\*53 .* leave an identifier out .* turn it into text"):
+        inferred(cells, declaration)

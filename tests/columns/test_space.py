@@ -195,3 +195,42 @@ def test_the_users_data_is_never_changed() -> None:
     pd.testing.assert_frame_equal(frame, FRAME)
     np.testing.assert_array_equal(array, [[0, 1], [2, 3]])
     assert space.names == ("x0", "x1")
+
+
+class TestWhichRow:
+    """Of many rows the one that does not fit is named: by position, and by its label where it has another."""
+
+    LABELLED = FRAME.set_axis(["p", "q", "r"])
+
+    @pytest.mark.parametrize(
+        ("column", "cell", "says"),
+        [
+            ("pain", "severe", r"^row 1 \(index 'q'\), column 'pain': unknown level 'severe'"),
+            ("smoker", None, r"^row 1 \(index 'q'\), column 'smoker': the cell is missing"),
+            ("age", "old", r"^row 1 \(index 'q'\), column 'age': 'old' is not a number"),
+            ("age", 50.5, r"^row 1 \(index 'q'\), column 'age': 50.5 is not a whole number"),
+            ("chol", math.inf, r"^row 1 \(index 'q'\), column 'chol': inf is infinite"),
+        ],
+    )
+    def test_of_a_frame(self, column: str, cell: Any, says: str) -> None:
+        cells = self.LABELLED[column].tolist()
+        rows = self.LABELLED.assign(**{column: [cells[0], cell, cells[2]]})
+        with pytest.raises(SchemaError, match=says):
+            SPACE.encode(rows)
+
+    def test_a_label_that_is_the_position_is_not_repeated(self) -> None:
+        with pytest.raises(SchemaError, match=r"^row 2, column 'pain'"):
+            SPACE.encode(FRAME.assign(pain=["some", "none", "severe"]))
+
+    @pytest.mark.parametrize("label", [math.nan, pd.NA, pd.NaT, ("a", 1)], ids=str)
+    def test_a_label_may_be_anything(self, label: Any) -> None:
+        rows = FRAME.assign(pain=["severe", "none", "some"])
+        rows.index = pd.Index([label, "q", "r"], tupleize_cols=False)
+        with pytest.raises(SchemaError, match=r"^row 0 \(index .*\), column 'pain'"):
+            SPACE.encode(rows)
+
+    def test_of_a_list_of_dicts(self) -> None:
+        with pytest.raises(SchemaError, match=r"^row 1: column 'pain': unknown level 'severe'"):
+            SPACE.encode([QUERY, {**QUERY, "pain": "severe"}])
+        with pytest.raises(SchemaError, match=r"^row 2: .*column 'age' is missing"):
+            SPACE.encode([QUERY, QUERY, {"chol": 210.0, "pain": "much", "smoker": False}])

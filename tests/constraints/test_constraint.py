@@ -333,3 +333,8 @@ def test_too_many_alternatives_are_refused() -> None:
     listed = "{" + ", ".join(str(3 * number) for number in range(150)) + "}"
     with pytest.raises(ConstraintError, match="more than 10000 separate ways"):
         ways(f"age not in {listed} and chol not in {listed}")
+
+
+def test_a_bare_number_of_within_is_asked_what_it_is() -> None:
+    with pytest.raises(ConstraintError, match=r"within\('a', amount=20\).* or within\('a', percent=20\)"):
+        within("a", 20)

@@ -1,4 +1,4 @@
-"""Several columns held at once: `fixed` with many names, and `only`, become one constraint a column."""
+"""Several columns at once: `fixed`, `increase`, `decrease` and `only` become one constraint a column."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 
 import ssba
 from ssba.columns.features import Feature
-from ssba.constraints.constraint import fixed, only
+from ssba.constraints.constraint import decrease, fixed, increase, only
 from ssba.constraints.lists import constraint_list, constraints_by_row
 from ssba.errors import ConstraintError
 
@@ -94,3 +94,20 @@ def test_an_answer_changes_nothing_but_what_only_names() -> None:
     assert set(named.best.changes) == {"b"}
     assert named.constraints == ("a == x.a", "c == x.c")
     assert explainer.explain(query, [ssba.fixed("a", "c")]).counterfactuals == named.counterfactuals
+
+
+@pytest.mark.parametrize(("make", "sign"), [(increase, ">="), (decrease, "<=")])
+class TestDirections:
+    def test_many_columns_are_a_constraint_each(self, make: Any, sign: str) -> None:
+        assert texts(make("a", "b")) == texts(make(["a", "b"])) == [f"a {sign} x.a", f"b {sign} x.b"]
+
+    def test_a_single_column_is_a_constraint_itself(self, make: Any, sign: str) -> None:
+        assert make("a").text == make(["a"]).text == f"a {sign} x.a"
+
+    def test_an_unknown_column_is_told_by_the_name_of_the_call(self, make: Any, sign: str) -> None:
+        with pytest.raises(ConstraintError, match=rf"{make.__name__}\(\.\.\.\): unknown column 'd'"):
+            texts(make("a", "d"))
+
+    def test_no_column_is_refused(self, make: Any, sign: str) -> None:
+        with pytest.raises(ConstraintError, match=rf"{make.__name__}\(\): name at least one column"):
+            make()

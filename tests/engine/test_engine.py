@@ -1,11 +1,15 @@
 """What an explainer knows before any query comes, and how its target is exchanged."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.engine.cases import X, engine, plane
 
-from ssba.errors import TargetError
+from ssba.engine import Settings, build_engine
+from ssba.errors import ArgumentError, TargetError
 from ssba.models.targets import Reach, probability, value_between, value_change
 
 
@@ -39,3 +43,10 @@ def test_the_goal_is_known_before_the_query_unless_it_depends_on_it() -> None:
     regressor = LinearRegression().fit(X, X[:, 0])
     assert engine(regressor, target=value_between(1, 2)).goal == value_between(1, 2)
     assert engine(regressor, target=value_change(at_least=1)).goal is None
+
+
+@pytest.mark.parametrize("data", [np.zeros((3, 2)), pd.DataFrame({"a": [1.0, 2.0]})], ids=["array", "frame"])
+@pytest.mark.parametrize("model", [LogisticRegression(), len], ids=["model", "function"])
+def test_model_and_data_in_each_others_place_are_told(model: Any, data: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"they are swapped; write ssba.Explainer\(model, data\)"):
+        build_engine(data, model, Settings())

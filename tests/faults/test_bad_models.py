@@ -32,7 +32,7 @@ class TestTarget:
             (["well"], ("'well'",)),
             (object(), ("'ill', 'well'",)),
             (np.array(["ill", "well"]), ("'ill', 'well'",)),
-            (ssba.value_between(0, 1), ("value_between(0, 1)", "'ill', 'well'")),
+            (ssba.value_between(0, 1), ("value_between(low=0, high=1)", "'ill', 'well'")),
             (ssba.probability("wel", at_least=0.7), ("'wel'", "'well'")),
         ],
     )

@@ -79,7 +79,7 @@ class TestCheck:
             (
                 value_between(0, 1),
                 LOGISTIC,
-                r"value_between\(0, 1\) is for models that give numbers.*'disease'",
+                r"ssba.value_between\(low=0, high=1\) is for models that give numbers.*'disease'",
             ),
             (None, NUMBERS, r"no target: LinearRegression gives numbers.*value_between\(low, high\)"),
             ("disease", NUMBERS, "target 'disease': LinearRegression gives numbers"),
@@ -148,7 +148,9 @@ class TestCheck:
 
     def test_a_change_is_for_models_that_give_numbers(self) -> None:
         check_target(value_change(at_least=1), NUMBERS)
-        with pytest.raises(TargetError, match=r"value_change\(...\) is for models that give numbers"):
+        with pytest.raises(
+            TargetError, match=r"ssba.value_change\(at_least=1\) is for models that give numbers"
+        ):
             check_target(value_change(at_least=1), LOGISTIC)
 
     def test_an_empty_interval_is_turned_round_in_the_hint(self) -> None:

@@ -1,5 +1,7 @@
 """Many queries side by side: the same answers as one by one, in fewer model calls."""
 
+import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -7,11 +9,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from tests.support import every
 
 import ssba
+from ssba.engine import Settings, build_engine
+from ssba.pipeline.answer import Request, explain_requests
 
 _rng = np.random.default_rng(8)
 X = _rng.normal(size=(250, 4))
@@ -215,3 +220,24 @@ class TestExplanations:
         assert capsys.readouterr().err == ""
         explainer.explain_many(FRAME[:3], budget=SMALL, progress=True)
         assert "queries" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("prove", [False, True])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, Y),
+        LogisticRegression().fit(X, Y),
+        MLPClassifier((4,), max_iter=20, random_state=0),
+    ],
+    ids=["trees", "linear", "network"],
+)
+def test_each_query_counts_once(model: Any, prove: bool) -> None:
+    # Some are there already, some are solved or proved from the model's inside, some are searched.
+    if isinstance(model, MLPClassifier):
+        with warnings.catch_warnings(action="ignore"):
+            model.fit(X, Y)
+    engine, counted = build_engine(model, X, Settings(target=1)), Counter[str]()
+    requests = [Request(x, (), ssba.Options(prove=prove)) for x in X[:6]]
+    explain_requests(engine, requests, SMALL, None, lambda: counted.update(["query"]))
+    assert counted["query"] == len(requests)

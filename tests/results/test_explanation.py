@@ -260,6 +260,6 @@ class TestSchema:
     def test_it_names_every_field(self) -> None:
         fields = {field.name for field in dataclasses.fields(ssba.results.Explanation)}
         assert set(FORM["properties"]) == {*fields, "schema", "kind", "sentence"}
-        # The form of the user's rows stands in the explanation, once for all its answers.
-        inner = {field.name for field in dataclasses.fields(ssba.results.Counterfactual)} - {"layout"}
-        assert set(SCHEMA["$defs"]["Counterfactual"]["properties"]) == inner
+        # The form of the user's rows, and their label, stand in the explanation, once for all its answers.
+        inner = {field.name for field in dataclasses.fields(ssba.results.Counterfactual)}
+        assert set(SCHEMA["$defs"]["Counterfactual"]["properties"]) == inner - {"layout", "row_label"}

@@ -41,11 +41,9 @@ def test_without_levers_and_without_need() -> None:
 
 
 def test_each_lever_says_how_sure_it_is() -> None:
-    assert ALONE.sentence == "Changing chol flips the decision at a distance of 1.5."
-    assert MISSED.sentence == "No change of age alone was found to flip the decision (1,500 rows asked)."
-    assert PROVED.sentence == (
-        "Changing sex alone cannot flip the decision (proved from the model's inside)."
-    )
+    assert ALONE.sentence == "Changing chol reaches the target at a distance of 1.5."
+    assert MISSED.sentence == "No change of age alone was found to reach the target (1,500 rows asked)."
+    assert PROVED.sentence == ("Changing sex alone cannot reach the target (proved from the model's inside).")
 
 
 def test_the_plain_form_is_json_and_complete() -> None:

@@ -49,3 +49,19 @@ def test_everything_is_in_the_dict() -> None:
 
 def test_it_shows_as_a_table() -> None:
     assert repr(SCAN).splitlines()[-1].split() == ["37.50%", "disease", "no", "disease", "yes"]
+
+
+def test_a_regressor_has_values_and_no_decision() -> None:
+    values = replace(
+        SCAN, predictions=(90.0, 110.0, 120.0), scores=(90.0, 110.0, 120.0), target="a value of at least 100"
+    )
+    at = replace(CROSSING, before=99.99, after=100.0)
+    assert replace(values, crossings=(at,)).sentence == (
+        "The predicted value crosses a limit once along the line: a value of at least 100 is reached after "
+        "37.50%."
+    )
+    nowhere = replace(values, crossings=(), reached=(False, False, False))
+    assert nowhere.sentence == (
+        "The predicted value reaches a value of at least 100 at none of the rows along the line "
+        "(3 rows asked)."
+    )

@@ -102,3 +102,27 @@ class TestPlan:
 
 def test_changes_show_all_digits() -> None:
     assert change_words({"a": (0.1, 0.123456789)}, {}) == "a from 0.1 to 0.123456789"
+
+
+class TestRegressors:
+    """The number that a regressor predicts is no score."""
+
+    STEP = replace(FIRST, prediction=110.0, score_before=100.0, score_after=110.0, gain=10.0)
+    PLAN = replace(
+        PLAN, prediction=100.0, score=100.0, target="a value of at least 120", steps=(STEP,), reached=False
+    )
+
+    def test_sentences_speak_of_the_predicted_value(self) -> None:
+        plan = replace(self.PLAN, left_out={"exang": ("yes", "no")})
+        assert plan.sentence == (
+            "One step toward a value of at least 120, which it does not reach (predicted value 100 to 110): "
+            "chol from 240 mg/dl to 212 mg/dl (predicted value 100 to 110). This is a directional "
+            "improvement: the best predicted value along this plan. Of the proposed changes exang from yes "
+            "to no would not bring the predicted value nearer."
+        )
+
+    def test_the_table_has_the_number_once(self) -> None:
+        lines = repr(self.PLAN).splitlines()
+        assert "predicted value  nearer by" in lines[-3]
+        assert lines[-1].split()[-2:] == ["110", "+10"]
+        assert "score" not in repr(self.PLAN)

@@ -94,7 +94,7 @@ class TestSentence:
     def test_an_answer_from_a_search_that_was_cut_short_says_so(self) -> None:
         by_rows = replace(FOUND, stopped="rows", budget=ssba.Budget(rows=1234)).sentence
         assert by_rows.startswith(FOUND.sentence)
-        assert "its budget of 1,234 rows" in by_rows
+        assert "its budget of 1,234 model rows" in by_rows
         by_time = replace(FOUND, stopped="seconds", budget=ssba.Budget(seconds=2.5)).sentence
         assert "its budget of 2.5 seconds" in by_time
 
@@ -182,3 +182,84 @@ def test_a_number_can_be_read_back(value: float) -> None:
 def test_numbers_of_32_bits_have_no_more_digits_than_these(value: float) -> None:
     assert len(cell(value).replace(".", "").lstrip("0")) <= 12
     assert np.float32(float(cell(value))) == np.float32(value)
+
+
+class TestBudgets:
+    """What ended the search is what more is asked of."""
+
+    def ended(self, **changes: Any) -> str:
+        return replace(FOUND, **changes).sentence
+
+    @pytest.mark.parametrize(
+        ("stopped", "budget", "spent", "more"),
+        [
+            ("seconds", ssba.Budget(seconds=2.5), "2.5 seconds", "seconds"),
+            ("seconds", ssba.Budget(seconds=1), "1 second", "seconds"),
+            ("rows", ssba.Budget(rows=2000), "2,000 model rows", "rows"),
+            ("rows", ssba.Budget(rows=1, seconds=9), "1 model row", "rows"),
+        ],
+    )
+    def test_the_part_that_ended_it_is_named(self, stopped: Any, budget: Any, spent: str, more: str) -> None:
+        ended = f"The search ended with its budget of {spent}"
+        larger = f"a larger one (budget=ssba.Budget({more}=...)) may find"
+        found = self.ended(stopped=stopped, budget=budget)
+        assert found.endswith(f" {ended}; {larger} a nearer answer.")
+        bounded = replace(BOUNDED, stopped=stopped, budget=budget).sentence
+        assert bounded.endswith(f" {ended}; {larger} an answer.")
+        out = self.ended(
+            status=ssba.results.Status.OUT_OF_BUDGET, counterfactuals=(), stopped=stopped, budget=budget
+        )
+        assert out == (
+            f"The budget of {spent} ran out before any feasible row reached 'well'; allow more with "
+            f"budget=ssba.Budget({more}=...)."
+        )
+
+    def test_time_that_ends_before_the_model_is_asked_blames_no_constraint(self) -> None:
+        out = self.ended(
+            status=ssba.results.Status.OUT_OF_BUDGET,
+            counterfactuals=(),
+            prediction=None,
+            constraints=(),
+            stopped="seconds",
+            budget=ssba.Budget(seconds=0.001),
+        )
+        assert out == (
+            "The budget of 0.001 seconds ran out before the model was asked; allow more with "
+            "budget=ssba.Budget(seconds=...)."
+        )
+
+
+class TestProbabilities:
+    GOAL = ssba.probability("well", at_least=0.7)
+
+    def test_the_probability_is_named_beside_the_prediction(self) -> None:
+        found = replace(FOUND, goal=self.GOAL, target="probability of 'well' at least 0.7")
+        assert found.sentence == (
+            "Changing chol from 286 mg/dl to 240.123456789 mg/dl, pain from strong to mild and ca from "
+            "missing to 1 reaches probability of 'well' at least 0.7 (0.2 before, 0.731235 after) and "
+            "changes the model's prediction from ill to well."
+        )
+
+    def test_a_prediction_that_stays_is_not_named(self) -> None:
+        found = replace(FOUND, goal=self.GOAL, target="probability of 'well' at least 0.7", prediction="well")
+        assert found.sentence.endswith(
+            "reaches probability of 'well' at least 0.7 (0.2 before, 0.731235 after)."
+        )
+
+
+class TestRegressors:
+    """The number that a regressor predicts is no score."""
+
+    MOVE = replace(ANSWER, prediction=131.5, score=131.5)
+
+    def test_a_table_has_the_number_once(self) -> None:
+        target = "a value of at least 130"
+        found = replace(FOUND, prediction=120.25, score=120.25, target=target, counterfactuals=(self.MOVE,))
+        assert "score" not in repr(found)
+        assert "prediction  120.25" in repr(found)
+        assert "reaches a value of at least 130 (120.25 before, 131.5 after)." in found.sentence
+        assert "score" not in found._repr_html_()
+
+    def test_a_bounded_move_has_a_predicted_value(self) -> None:
+        bounded = replace(BOUNDED, prediction=120.25, score=120.25, bounded=self.MOVE)
+        assert ", with the predicted value going from 120 to 132;" in bounded.sentence

@@ -44,7 +44,7 @@ def test_the_paragraph_names_what_holds_back_and_what_to_relax() -> None:
     assert WHY.sentence == (
         "No feasible row was found that reaches healthy; "
         '"trestbps within 20%" and "sex == x.sex" hold it back. '
-        "The smallest relaxation found to flip (with any bound a step tighter nothing was found): "
+        "The smallest relaxation found to be enough (with any bound a step tighter nothing was found): "
         "let trestbps move by up to 24% instead of 20% (distance 1.25). "
         "Or: let sex be 'female', too and leave out \"margin=ball(0.2)\" (distance 2). "
         "1 pair of constraints was not tried. "
@@ -58,9 +58,9 @@ def test_a_contradiction_is_told_as_one() -> None:
     assert why.sentence == (
         'No row meets the constraints at once: "age <= 30" and "age >= x.age" contradict each other. '
         "The smallest relaxation that leaves feasible rows: let age go up to 61 instead of 30; "
-        "none of them was found to flip."
+        "none of them was found to reach it."
     )
-    assert "no row was found that flips" in ONLY_FEASIBLE.sentence
+    assert "no row was found that reaches the target" in ONLY_FEASIBLE.sentence
 
 
 def test_where_nothing_helps_that_is_said() -> None:
@@ -74,8 +74,8 @@ def test_where_nothing_helps_that_is_said() -> None:
 
 def test_a_relaxation_tells_what_it_gives() -> None:
     assert WIDER.sentence == (
-        "Let trestbps move by up to 24% instead of 20%: then changing trestbps from 140 to 107.5 flips, "
-        "at a distance of 1.25."
+        "Let trestbps move by up to 24% instead of 20%: then changing trestbps from 140 to 107.5 reaches the "
+        "target, at a distance of 1.25."
     )
 
 
@@ -96,6 +96,6 @@ def test_the_plain_form_is_json_and_complete() -> None:
 def test_the_table_shows_every_relaxation() -> None:
     lines = repr(WHY).splitlines()
     assert lines[0] == WHY.sentence
-    assert re.split(r"\s{2,}", lines[2]) == ["relax", "looser by", "flips", "distance", "ask for"]
+    assert re.split(r"\s{2,}", lines[2]) == ["relax", "looser by", "enough", "distance", "ask for"]
     assert re.split(r"\s{2,}", lines[3]) == [WIDER.words[0], "20%", "yes", "1.25", "trestbps within 24%"]
     assert lines[4].endswith("sex in {'female', 'male'} and leave it out")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arguments import listing
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
 from ssba.constraints.lists import constraint_list
@@ -21,6 +22,7 @@ from ssba.pipeline.answer import Request, compiled_state, explain_requests
 from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
 from ssba.pipeline.state import Limits, QueryState
 from ssba.pipeline.verify import is_feasible
+from ssba.results.column import Column
 from ssba.results.explanation import Explanation
 
 
@@ -119,17 +121,27 @@ class Context:
         return explain_requests(self.engine, [self.request()], Budget(self.rows))[0]
 
 
+def of_another_model(engine: Engine, explanation: Explanation) -> ArgumentError:
+    """Return the refusal of an explanation that is not of an engine's model and data."""
+    return ArgumentError(
+        f"this explanation is of another model or of other background data (fingerprint "
+        f"{explanation.model_fingerprint!r}, here {engine.judging.model.fingerprint!r}); explain its "
+        "query anew: explainer.explain(explanation.query)"
+    )
+
+
 def context_of(engine: Engine, explanation: Explanation) -> Context:
     """Return the query of an explanation, maybe read from a file; refuse one of another model."""
     if explanation.model_fingerprint != engine.judging.model.fingerprint:
-        raise ArgumentError(
-            f"this explanation is of another model or of other background data (fingerprint "
-            f"{explanation.model_fingerprint!r}, here {engine.judging.model.fingerprint!r}); explain its "
-            "query anew: explainer.explain(explanation.query)"
-        )
+        raise of_another_model(engine, explanation)
     metric, columns = engine.metric, explanation.columns
+    if differing := _differing(engine.columns, columns):
+        raise ArgumentError(
+            f"this explanation is of other columns ({differing}); explain its query anew, with the columns "
+            "and features of this explainer"
+        )
     scales, weights = [one.scale for one in columns], [one.weight for one in columns]
-    same = metric.norm == explanation.metric and engine.space.names == tuple(one.name for one in columns)
+    same = metric.norm == explanation.metric
     if not (same and np.allclose(metric.scale, scales) and np.allclose(metric.weight, weights)):
         raise ArgumentError(
             "this explanation measured distances differently; build the explainer with the distance, scale "
@@ -138,3 +150,17 @@ def context_of(engine: Engine, explanation: Explanation) -> Context:
     constraints = constraint_list(explanation.constraints, engine.space.by_name)
     x = engine.space.encode_row(explanation.query)
     return Context(engine, x, constraints, explanation.options, explanation.budget.rows, explanation.goal)
+
+
+def _differing(own: Sequence[Column], other: Sequence[Column]) -> str:
+    """Say which columns of an explanation are not as here: in name, order, kind or levels; empty for none."""
+    here, there = [one.name for one in own], [one.name for one in other]
+    if here != there:
+        return f"{listing(there) or 'none'}; here {listing(here)}"
+    meant = [
+        f"{mine.name!r} is {theirs.kind}, here {mine.kind}"
+        + (", with other levels" * (mine.kind == theirs.kind))
+        for mine, theirs in zip(own, other, strict=True)
+        if (mine.kind, mine.levels) != (theirs.kind, theirs.levels)
+    ]
+    return "; ".join(meant)

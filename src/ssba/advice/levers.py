@@ -7,7 +7,7 @@ triples, and what the budget does not reach is counted.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from ssba.advice.context import Context
 from ssba.advice.probing import Find, Prober, find_of
 from ssba.arguments import whole
 from ssba.constraints.constraint import fixed
+from ssba.progress import unwatched
 from ssba.results.explanation import Status
 from ssba.results.levers import Lever, LeverStatus, LeverTable
 from ssba.search.pick import worth_telling
@@ -30,7 +31,12 @@ _ROWS_A_COLUMN = _ROWS_A_SET = 500
 Columns = tuple[str, ...]
 
 
-def lever_table(context: Context, max_columns: int = 3, most_rows: int = 60_000) -> LeverTable:
+def lever_table(
+    context: Context,
+    max_columns: int = 3,
+    most_rows: int = 60_000,
+    done: Callable[[], object] = unwatched,
+) -> LeverTable:
     """Find out which columns, alone or together, can flip the decision.
 
     Parameters
@@ -41,6 +47,8 @@ def lever_table(context: Context, max_columns: int = 3, most_rows: int = 60_000)
         How many columns may change together at most.
     most_rows : int
         How many model rows to spend at most.
+    done : function
+        Called as each set of columns was searched.
     """
     most_rows = whole("most_rows", most_rows, at_least=1)
     most = whole("max_columns", max_columns, at_least=1, at_most=3)
@@ -53,7 +61,7 @@ def lever_table(context: Context, max_columns: int = 3, most_rows: int = 60_000)
     wide = replace(options, k=seeds, diversity="levers", sparsity="none", max_changes=None)
     context = replace(context, options=wide)
     outcome = replace(context, rows=min(context.rows, most_rows)).explain()
-    prober = Prober(context.goal, most_rows, outcome.rows_used)
+    prober = Prober(context.goal, most_rows, outcome.rows_used, done=done)
     table = LeverTable(outcome.status.value, outcome.target, max_columns=most, rows_used=outcome.rows_used)
     if outcome.status in (Status.ALREADY_THERE, Status.INFEASIBLE) or not movable:
         return table

@@ -10,6 +10,7 @@ from ssba.pipeline.answer import is_there, move_requests, search_requests
 from ssba.pipeline.asking import predictions
 from ssba.pipeline.evidence import evidence_of
 from ssba.pipeline.state import Limits, QueryState
+from ssba.progress import unwatched
 from ssba.results.explanation import Counterfactual, Explanation, Status
 
 # What one search may spend: most that find something end long before.
@@ -50,12 +51,14 @@ class Prober:
     """Searches for one query under changing constraints, until the budget is spent.
 
     `most_rows` bounds what all searches may spend together; `ran_out` tells that some were not run for it.
+    `done` is called as each search ends.
     """
 
     goal: Goal
     most_rows: int
     rows_used: int = 0
     ran_out: bool = False
+    done: Callable[[], object] = unwatched
 
     @property
     def rows_left(self) -> int:
@@ -70,7 +73,7 @@ class Prober:
         Each may spend so many rows; `reserve` is kept back from the budget for what comes later. None for
         those that the budget does not reach.
         """
-        return self._run(contexts, rows, reserve, lambda some: _searched(some, self.goal))
+        return self._run(contexts, rows, reserve, lambda some: _searched(some, self.goal, self.done))
 
     def moves(self, contexts: Sequence[Context]) -> list[Find | None]:
         """Return the bounded moves of all contexts, as near to the boundary points known as they get.
@@ -132,10 +135,11 @@ def _joined(search: Find | None, move: Find | None) -> Find | None:
     return replace(search, best=move.best, bounded=move.bounded, rows_used=used)
 
 
-def _searched(contexts: Sequence[Context], goal: Goal) -> list[Find]:
+def _searched(contexts: Sequence[Context], goal: Goal, done: Callable[[], object]) -> list[Find]:
     """Take contexts of one query through the same search and last check as `explain` does."""
     engine, limits = contexts[0].engine, Limits(contexts[0].rows)
-    return [_find(one) for one in search_requests(engine, [one.request(goal) for one in contexts], limits)]
+    requests = [one.request(goal) for one in contexts]
+    return [_find(one) for one in search_requests(engine, requests, limits, done)]
 
 
 def _moved(contexts: Sequence[Context], goal: Goal) -> list[Find]:

@@ -22,12 +22,16 @@ class Asker(Protocol):
 
     def plan(self, explanation: Explanation) -> Plan: ...
     def ranges(self, explanation: Explanation) -> Ranges: ...
-    def why_not(self, explanation: Explanation) -> WhyNot: ...
-    def levers(self, explanation: Explanation) -> LeverTable: ...
+    def why_not(self, explanation: Explanation, *, progress: bool | None) -> WhyNot: ...
+    def levers(self, explanation: Explanation, *, progress: bool | None) -> LeverTable: ...
 
 
 def report_parts(
-    asker: Asker, context: Context, explanation: Explanation, meanings: Mapping[str, str]
+    asker: Asker,
+    context: Context,
+    explanation: Explanation,
+    meanings: Mapping[str, str],
+    progress: bool | None = False,
 ) -> ReportParts:
     """Ask for a plan and ranges where an answer was found, for what to relax where none was."""
     found, moved = bool(explanation.counterfactuals), explanation.bounded is not None
@@ -35,8 +39,8 @@ def report_parts(
     return ReportParts(
         plan=asker.plan(explanation) if found or moved else None,
         ranges=asker.ranges(explanation) if found else None,
-        why_not=asker.why_not(explanation) if wanting else None,
-        levers=asker.levers(explanation) if found else None,
+        why_not=asker.why_not(explanation, progress=progress) if wanting else None,
+        levers=asker.levers(explanation, progress=progress) if found else None,
         data=DataContext(population(context.engine), allowed(context), meanings),
     )
 

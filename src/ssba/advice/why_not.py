@@ -7,7 +7,7 @@ and was not enough: proved where the model can be opened, else as far as the sea
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,6 +29,7 @@ from ssba.advice.relaxations import (
 from ssba.advice.tightening import checked, narrowed_each, tightened
 from ssba.arguments import whole
 from ssba.constraints.constraint import fixed
+from ssba.progress import unwatched
 from ssba.results.explanation import Explanation, Status
 from ssba.results.why_not import Binding, Relaxation, WhyNot
 
@@ -38,7 +39,12 @@ _MOST_PAIRS, _PAIRS_NARROWED = 100, 8
 Conditions = tuple[Condition, ...]
 
 
-def why_not(context: Context, explanation: Explanation | None = None, most_rows: int = 100_000) -> WhyNot:
+def why_not(
+    context: Context,
+    explanation: Explanation | None = None,
+    most_rows: int = 100_000,
+    done: Callable[[], object] = unwatched,
+) -> WhyNot:
     """Find out which constraints and limits stand in the way, and the least that has to be relaxed.
 
     Parameters
@@ -49,6 +55,8 @@ def why_not(context: Context, explanation: Explanation | None = None, most_rows:
         How it ended, where that is known already.
     most_rows : int
         How many model rows to spend at most.
+    done : function
+        Called as each search under other constraints ends.
     """
     most_rows = whole("most_rows", most_rows, at_least=1)
     context = replace(context, options=replace(context.options, k=1, sparsity="none", prove=False))
@@ -56,7 +64,7 @@ def why_not(context: Context, explanation: Explanation | None = None, most_rows:
     rows_used = outcome.rows_used if explanation is None else 0
     if outcome.status in (Status.FOUND, Status.ALREADY_THERE):
         return WhyNot(outcome.status.value, outcome.target, rows_used=rows_used)
-    prober = Prober(context.goal, most_rows, rows_used)
+    prober = Prober(context.goal, most_rows, rows_used, done=done)
     move = outcome.bounded
     terms, conditions = conditions_of(context, None if move is None else move.values)
     return _answer(_Inquiry(context, outcome, prober, terms, conditions))

@@ -13,6 +13,8 @@ from ssba.errors import ArgumentError, SchemaError
 
 _HUGE = 1e300
 LARGEST_SINGLE = 3.4028234663852886e38
+# The largest whole number that a 64-bit float tells from both its neighbours.
+LARGEST_EXACT = 2.0**53 - 1
 
 Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean"]
 
@@ -206,10 +208,12 @@ class Feature:
         if math.isinf(number):
             raise SchemaError(f"column {self.name!r}: {value!r:.60} is infinite or too large")
         low, high = self.storable
+        if not low <= number <= high and high == LARGEST_EXACT:
+            raise SchemaError(inexact_number(self.name, number))
         if not low <= number <= high:
             raise SchemaError(
                 f"column {self.name!r}: {value!r} is outside {low:g} to {high:g}, which its dtype can hold; "
-                "correct the cell, or give the data in a wider dtype (whole numbers beyond 2**53: as text)"
+                "correct the cell, or give the data in a wider dtype"
             )
         if self.kind == "integer" and number != round(number):
             raise SchemaError(
@@ -217,6 +221,15 @@ class Feature:
                 f"round it, or declare features={{{self.name!r}: ssba.numeric()}}"
             )
         return number
+
+
+def inexact_number(name: str, number: float) -> str:
+    """Return a sentence about a whole number that is too large to be computed with exactly."""
+    return (
+        f"column {name!r} holds {int(number):,}, beyond 2**53 (about 9 * 10**15), where ssba, which computes "
+        "in 64-bit floats, cannot tell neighbouring whole numbers apart; leave an identifier out of model "
+        "and data, or turn it into text; give a quantity in a larger unit (seconds instead of nanoseconds)"
+    )
 
 
 def _as_float(value: Any) -> float:

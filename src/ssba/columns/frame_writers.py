@@ -91,10 +91,16 @@ def _pyarrow() -> Library:
         missing = np.isnan(values) if like.null_count or not pa.types.is_floating(like.type) else None
         return pa.array(values, mask=missing).cast(like.type)
 
+    def take(table: Any, rows: NDArray[np.int64]) -> Any:
+        if pa.types.is_string_view(table.type):
+            # Arrow takes no rows of views.
+            return table.cast(pa.string()).take(pa.array(rows)).cast(table.type)
+        return table.take(pa.array(rows))
+
     return Library(
         series=lambda values, like: pa.chunked_array([pa.array(list(values), type=like.type)]),
         numbers=numbers,
-        take=lambda table, rows: table.take(pa.array(rows)),
+        take=take,
         frame=lambda columns, like: pa.Table.from_arrays(list(columns), schema=like.schema),
         matrix=lambda values, like: pa.Table.from_arrays(
             [pa.array(column) for column in values.T], names=like.column_names

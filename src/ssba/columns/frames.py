@@ -9,9 +9,8 @@ import numpy as np
 from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
 
+from ssba.columns.features import LARGEST_EXACT
 from ssba.errors import SchemaError
-
-_EXACT = 2.0**53 - 1
 
 Family = Literal["boolean", "integer", "float", "text", "other"]
 
@@ -62,6 +61,20 @@ def index_of(rows: Any) -> tuple[Any, ...] | None:
     """Return the labels of a pandas frame's rows; None where rows have none."""
     index = getattr(native_of(rows), "index", None) if is_frame(rows) else None
     return None if index is None else tuple(index.tolist())
+
+
+def row_name(rows: Any, position: int) -> str:
+    """Name one of many rows: by its position and, where it has another one, by its label.
+
+    >>> row_name([{"age": 54}], 0)
+    'row 0'
+    """
+    labels = index_of(rows)
+    label = position if labels is None else labels[position]
+    # A label may be missing, which cannot be compared.
+    if isinstance(label, int) and label == position:
+        return f"row {position}"
+    return f"row {position} (index {label!r})"
 
 
 def native_column(native: Any, position: int) -> Any:
@@ -118,7 +131,7 @@ def _storable(dtype: str) -> tuple[float, float]:
     """Return what a dtype holds and a double keeps exactly: whole numbers up to 2**53."""
     if dtype.startswith(("int", "uint")):
         limits = np.iinfo(dtype)
-        return max(float(limits.min), -_EXACT), min(float(limits.max), _EXACT)
+        return max(float(limits.min), -LARGEST_EXACT), min(float(limits.max), LARGEST_EXACT)
     if dtype == "float32":
         return float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
     return -np.inf, np.inf
@@ -135,9 +148,11 @@ def _family(dtype: Any) -> Family:
 
 
 def _order(native: Any) -> tuple[Any, ...]:
-    """Return the levels of an ordered pandas categorical, lowest first."""
+    """Return the levels of an ordered pandas categorical or a polars Enum, lowest first."""
     dtype: Any = getattr(native, "dtype", None)
-    return tuple(dtype.categories) if getattr(dtype, "ordered", False) is True else ()
+    # What a polars Enum lists is what it is compared and sorted by; a Categorical there has no order.
+    is_enum = type(dtype).__name__ == "Enum"
+    return tuple(dtype.categories) if is_enum or getattr(dtype, "ordered", False) is True else ()
 
 
 def _read_array(data: Any) -> list[RawColumn]:

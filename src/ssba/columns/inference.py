@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ssba.columns.features import Declaration, Feature, Kind, is_missing, whole_if_possible
+from ssba.columns.features import (
+    LARGEST_EXACT,
+    Declaration,
+    Feature,
+    Kind,
+    inexact_number,
+    is_missing,
+    whole_if_possible,
+)
 from ssba.columns.frames import RawColumn, distinct
 from ssba.errors import SchemaError
 
@@ -20,6 +28,7 @@ _KINDS: dict[str, Kind] = {
 
 def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature:
     """Return the feature of a column: as declared, else as its dtype says."""
+    _refuse_inexact(column)
     declaration = declaration or _by_dtype(column)
     if declaration.kind == "numeric" and column.family == "integer":
         declaration = replace(declaration, kind="integer", step=_whole_step(column, declaration))
@@ -37,6 +46,13 @@ def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature
     feature = replace(feature, levels=_levels(column, declaration))
     present = [feature.code(cell) for cell in _present(column)]
     return _with_range(feature, np.array(present, dtype=np.float64))
+
+
+def _refuse_inexact(column: RawColumn) -> None:
+    if column.family == "integer" and isinstance(column.cells, np.ndarray):
+        far = column.cells[np.abs(column.cells) > LARGEST_EXACT]
+        if len(far):
+            raise SchemaError(inexact_number(column.name, float(far[0])))
 
 
 def _by_dtype(column: RawColumn) -> Declaration:

@@ -4,13 +4,14 @@ So a result that was pickled, or written as JSON, still gives rows that the mode
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from ssba.columns.frames import is_frame, native_of
+from ssba.columns.frames import index_of, is_frame, native_of
 from ssba.errors import ArgumentError
+from ssba.json_form import plain_or_text
 
 LibraryName = Literal["pandas", "polars", "pyarrow", "numpy"]
 
@@ -25,22 +26,39 @@ class Dtype:
 
 
 @dataclass(frozen=True)
+class RowLabel:
+    """The label of a row in a pandas index, and the names of the index's levels."""
+
+    value: Any = field(metadata={"write": plain_or_text})
+    names: tuple[Any, ...] = field(default=(None,), metadata={"write": plain_or_text})
+
+    def __post_init__(self) -> None:
+        # A label of several levels is a tuple, which JSON has as a list.
+        value = tuple(self.value) if isinstance(self.value, list) else self.value
+        object.__setattr__(self, "value", value)
+
+
+@dataclass(frozen=True)
 class Layout:
-    """Library, column names as the user has them, and dtypes, in the model's order."""
+    """Library, column names as the user has them, and dtypes, in the model's order.
+
+    `axis_names` are the names of a pandas frame's columns taken together, one a level.
+    """
 
     library: LibraryName
     names: tuple[Any, ...]
     dtypes: tuple[Dtype, ...]
+    axis_names: tuple[Any, ...] = field(default=(), metadata={"write": plain_or_text})
 
     def __post_init__(self) -> None:
         # Names of several levels are tuples, which JSON has as lists.
         named = tuple(tuple(one) if isinstance(one, list) else one for one in self.names)
         object.__setattr__(self, "names", named)
 
-    def frame(self, rows: Sequence[Mapping[str, Any]], index: Sequence[Any] | None = None) -> Any:
+    def frame(self, rows: Sequence[Mapping[str, Any]], labels: Sequence[RowLabel] | None = None) -> Any:
         """Return rows of values as a frame, or an array, like the user's own; pandas frames have an index."""
         columns = [[row[str(name)] for row in rows] for name in self.names]
-        return _WRITERS[self.library](self, columns, index)
+        return _WRITERS[self.library](self, columns, labels)
 
 
 def layout_of(data: Any, names: Sequence[str]) -> Layout:
@@ -49,10 +67,31 @@ def layout_of(data: Any, names: Sequence[str]) -> Layout:
         return Layout("numpy", tuple(names), (Dtype(str(data.dtype)),) * len(names))
     native = native_of(data)
     if hasattr(native, "iloc"):
-        return Layout("pandas", tuple(map(_plain, native.columns)), tuple(map(_pandas_dtype, native.dtypes)))
+        own = tuple(map(_plain, native.columns))
+        return Layout("pandas", own, tuple(map(_pandas_dtype, native.dtypes)), tuple(native.columns.names))
     if hasattr(native, "column_names"):
         return Layout("pyarrow", tuple(native.column_names), tuple(map(_arrow_dtype, native.schema.types)))
     return Layout("polars", tuple(native.columns), tuple(map(_polars_dtype, native.dtypes)))
+
+
+def row_labels(rows: Any) -> tuple[RowLabel, ...] | None:
+    """Return the labels of a pandas frame's rows; None where rows have none."""
+    labels = index_of(rows)
+    return None if labels is None else tuple(RowLabel(one, _index_names(rows)) for one in labels)
+
+
+def row_label(row: Any) -> RowLabel | None:
+    """Return the label of one row: that of a one-row frame, or the name of a pandas Series."""
+    if is_frame(row):
+        labels = row_labels(row)
+        return labels[0] if labels else None
+    is_series = hasattr(row, "index") and hasattr(row, "to_dict")
+    name = getattr(row, "name", None) if is_series else None
+    return None if name is None else RowLabel(_plain(name))
+
+
+def _index_names(rows: Any) -> tuple[Any, ...]:
+    return tuple(native_of(rows).index.names)
 
 
 def _plain(name: Any) -> Any:
@@ -79,7 +118,7 @@ def _arrow_dtype(dtype: Any) -> Dtype:
     return Dtype(str(dtype))
 
 
-def _pandas_frame(layout: Layout, columns: Sequence[list[Any]], index: Sequence[Any] | None) -> Any:
+def _pandas_frame(layout: Layout, columns: Sequence[list[Any]], labels: Sequence[RowLabel] | None) -> Any:
     import pandas as pd
 
     def series(cells: list[Any], dtype: Dtype) -> Any:
@@ -88,14 +127,20 @@ def _pandas_frame(layout: Layout, columns: Sequence[list[Any]], index: Sequence[
             kind = pd.CategoricalDtype(list(dtype.levels), ordered=dtype.ordered)
         elif dtype.name.startswith("arrow:"):
             kind = pd.ArrowDtype(_arrow_type(Dtype(dtype.name.removeprefix("arrow:"))))
-        return pd.Series(cells, dtype=kind, index=None if index is None else list(index))
+        return pd.Series(cells, dtype=kind)
 
     made = pd.DataFrame({i: series(*both) for i, both in enumerate(zip(columns, layout.dtypes, strict=True))})
     made.columns = pd.Index(list(layout.names))
+    if len(layout.axis_names) == made.columns.nlevels:
+        made.columns.names = list(layout.axis_names)
+    if labels is not None:
+        made.index = pd.Index([one.value for one in labels])
+    if labels and len(labels[0].names) == made.index.nlevels:
+        made.index.names = list(labels[0].names)
     return made
 
 
-def _polars_frame(layout: Layout, columns: Sequence[list[Any]], index: Sequence[Any] | None) -> Any:
+def _polars_frame(layout: Layout, columns: Sequence[list[Any]], labels: Sequence[RowLabel] | None) -> Any:
     import polars as pl
 
     def series(name: str, cells: list[Any], dtype: Dtype) -> Any:
@@ -105,7 +150,7 @@ def _polars_frame(layout: Layout, columns: Sequence[list[Any]], index: Sequence[
     return pl.DataFrame([series(*one) for one in zip(layout.names, columns, layout.dtypes, strict=True)])
 
 
-def _arrow_table(layout: Layout, columns: Sequence[list[Any]], index: Sequence[Any] | None) -> Any:
+def _arrow_table(layout: Layout, columns: Sequence[list[Any]], labels: Sequence[RowLabel] | None) -> Any:
     import pyarrow as pa
 
     arrays = [
@@ -123,7 +168,7 @@ def _arrow_type(dtype: Dtype) -> Any:
     return pa.dictionary(pa.type_for_alias(index), pa.type_for_alias(value), dtype.ordered)
 
 
-def _numpy_array(layout: Layout, columns: Sequence[list[Any]], index: Sequence[Any] | None) -> Any:
+def _numpy_array(layout: Layout, columns: Sequence[list[Any]], labels: Sequence[RowLabel] | None) -> Any:
     cells = [[np.nan if cell is None else cell for cell in column] for column in columns]
     return np.array(cells, dtype=layout.dtypes[0].name).T.reshape(-1, len(layout.names))
 

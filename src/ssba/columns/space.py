@@ -7,9 +7,9 @@ to even write half a category, and make "one change counts 1" exact.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from ssba.errors import ArgumentError, SchemaError
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+RowName = Callable[[int], str]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Space:
     def encode(self, rows: Any) -> Matrix:
         """Encode a frame or 2-D array of rows; SchemaError names what does not fit."""
         if isinstance(rows, list | tuple) and rows and all(isinstance(row, Mapping) for row in rows):
-            return np.stack([self.encode_row(row) for row in rows])
+            return np.stack([self._encode_member(rows, position) for position in range(len(rows))])
         columns = frames.read_columns(rows)
         if not frames.is_frame(rows) and len(columns) != len(self.features):
             raise SchemaError(
@@ -118,7 +119,8 @@ class Space:
             self._check_columns(list(by_name), "the rows")
         ordered = [by_name[name] for name in self.names] if frames.is_frame(rows) else columns
         triples = zip(self.features, ordered, self.nullable, strict=True)
-        encoded = [encode_column(*triple) for triple in triples]
+        named = partial(frames.row_name, rows)
+        encoded = [encode_column(*triple, named) for triple in triples]
         return np.asarray(self.grid.storable(np.stack(encoded, axis=1)))
 
     def encode_row(self, row: Any) -> Matrix:
@@ -126,6 +128,12 @@ class Space:
         cells = self._cells(row)
         codes = [_code(*triple) for triple in zip(self.features, cells, self.nullable, strict=True)]
         return np.asarray(self.grid.storable(np.array(codes, dtype=np.float64)))
+
+    def _encode_member(self, rows: Sequence[Any], position: int) -> Matrix:
+        try:
+            return self.encode_row(rows[position])
+        except SchemaError as error:
+            raise SchemaError(f"{frames.row_name(rows, position)}: {error}") from None
 
     def row_values(self, z: Matrix) -> dict[str, Any]:
         """Return one encoded row as the user's values, None for missing cells."""
@@ -167,10 +175,15 @@ class Space:
             raise SchemaError(f"{who} must have the columns of the background data: {'; '.join(problems)}")
 
 
-def encode_column(feature: Feature, column: RawColumn, nullable: bool) -> Matrix:
-    """Encode one raw column; numbers in one go, anything else through a table of its distinct cells."""
+def encode_column(
+    feature: Feature, column: RawColumn, nullable: bool, named: RowName = "row {}".format
+) -> Matrix:
+    """Encode one raw column; numbers in one go, anything else through a table of its distinct cells.
+
+    `named` is what to call a row whose cell does not fit.
+    """
     if isinstance(column.cells, np.ndarray) and not feature.has_levels:
-        return _checked_numbers(feature, column.cells, nullable)
+        return _checked_numbers(feature, column.cells, nullable, named)
     cells = column.cells.tolist() if isinstance(column.cells, np.ndarray) else column.cells
     if isinstance(column.cells, np.ndarray):
         cells = [whole_if_possible(cell) for cell in cells]
@@ -179,12 +192,12 @@ def encode_column(feature: Feature, column: RawColumn, nullable: bool) -> Matrix
     for row, cell in enumerate(cells):
         key = cell if isinstance(cell, str | bool | int) else (type(cell), repr(cell))
         if key not in codes:
-            codes[key] = _code(feature, cell, nullable)
+            codes[key] = _code_at(row, named, feature, cell, nullable)
         encoded[row] = codes[key]
     return encoded
 
 
-def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool) -> Matrix:
+def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool, named: RowName) -> Matrix:
     bad = np.isinf(numbers)
     if not nullable:
         bad |= np.isnan(numbers)
@@ -194,11 +207,16 @@ def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool) -> Matri
     bad |= (numbers < low) | (numbers > high)
     if bad.any():
         row = int(np.argmax(bad))
-        try:
-            _code(feature, float(numbers[row]), nullable)
-        except SchemaError as error:
-            raise SchemaError(f"row {row}, {error}") from None
+        _code_at(row, named, feature, float(numbers[row]), nullable)
     return numbers
+
+
+def _code_at(row: int, named: RowName, feature: Feature, cell: Any, nullable: bool) -> float:
+    """Encode one cell of many rows; an error names the row."""
+    try:
+        return _code(feature, cell, nullable)
+    except SchemaError as error:
+        raise SchemaError(f"{named(row)}, {error}") from None
 
 
 def _code(feature: Feature, cell: Any, nullable: bool) -> float:
@@ -240,5 +258,6 @@ def build_space(
     )
     layout = layout_of(data, [column.name for column in columns])
     space = Space(found, nullable, grid(found, [column.single for column in columns]), layout, writer)
-    encoded = [encode_column(*triple) for triple in zip(found, columns, nullable, strict=True)]
+    named = partial(frames.row_name, data)
+    encoded = [encode_column(*triple, named) for triple in zip(found, columns, nullable, strict=True)]
     return space, np.stack(encoded, axis=1)

@@ -48,10 +48,10 @@ from ssba.errors import ConstraintError
 __all__ = [
     "Atom",
     "Bound",
+    "ColumnRules",
     "Conjunction",
     "Constraint",
     "Fill",
-    "FixedColumns",
     "Keep",
     "Levels",
     "Linear",
@@ -73,31 +73,35 @@ __all__ = [
 ]
 
 
+_MAKERS: dict[Operator, str] = {"==": "fixed", ">=": "increase", "<=": "decrease"}
+
+
 @final
 @dataclass(frozen=True)
-class FixedColumns:
-    """Several columns keep the query's values: those named, or with `others` all but those.
+class ColumnRules:
+    """Several columns compared with the query's values: those named, or with `others` all but those.
 
     It becomes one constraint a column, so that each can be named, and relaxed, by itself.
     """
 
     columns: tuple[str, ...]
+    operator: Operator = "=="
     others: bool = False
 
     def constraints(self, features: Mapping[str, Feature]) -> tuple[Constraint, ...]:
         """Return the constraints, for a problem with these columns."""
         if strangers := [name for name in self.columns if name not in features]:
-            who = "only(...)" if self.others else "fixed(...)"
-            raise ConstraintError(unknown_columns(strangers, list(features), who))
+            who = "only" if self.others else _MAKERS[self.operator]
+            raise ConstraintError(unknown_columns(strangers, list(features), f"{who}(...)"))
         named = [name for name in features if name not in self.columns] if self.others else self.columns
-        return tuple(_compared_with_query(name, "==") for name in named)
+        return tuple(_compared_with_query(name, self.operator) for name in named)
 
 
 @overload
 def fixed(column: Hashable, /) -> Constraint: ...
 @overload
-def fixed(*columns: Hashable | Iterable[Hashable]) -> Constraint | FixedColumns: ...
-def fixed(*columns: Hashable | Iterable[Hashable]) -> Constraint | FixedColumns:
+def fixed(*columns: Hashable | Iterable[Hashable]) -> Constraint | ColumnRules: ...
+def fixed(*columns: Hashable | Iterable[Hashable]) -> Constraint | ColumnRules:
     """Columns keep the query's values; a missing cell stays missing.
 
     Examples
@@ -107,11 +111,10 @@ def fixed(*columns: Hashable | Iterable[Hashable]) -> Constraint | FixedColumns:
     >>> fixed("sex", "age") == fixed(["sex", "age"])
     True
     """
-    named = _columns("fixed", columns)
-    return _compared_with_query(named[0], "==") if len(named) == 1 else FixedColumns(named)
+    return _compared(columns, "==")
 
 
-def only(*columns: Hashable | Iterable[Hashable]) -> FixedColumns:
+def only(*columns: Hashable | Iterable[Hashable]) -> ColumnRules:
     """Only these columns may change; all others keep the query's values.
 
     Examples
@@ -119,29 +122,39 @@ def only(*columns: Hashable | Iterable[Hashable]) -> FixedColumns:
     >>> only("chol", "trestbps").columns
     ('chol', 'trestbps')
     """
-    return FixedColumns(_columns("only", columns), others=True)
+    return ColumnRules(_columns("only", columns), others=True)
 
 
-def increase(column: Hashable) -> Constraint:
-    """The column stays or goes up; for ordinal columns, in rank.
+@overload
+def increase(column: Hashable, /) -> Constraint: ...
+@overload
+def increase(*columns: Hashable | Iterable[Hashable]) -> Constraint | ColumnRules: ...
+def increase(*columns: Hashable | Iterable[Hashable]) -> Constraint | ColumnRules:
+    """Columns stay or go up; ordinal columns, in rank.
 
     Examples
     --------
     >>> print(increase("age"))
     age >= x.age
+    >>> increase("age", "education") == increase(["age", "education"])
+    True
     """
-    return _compared_with_query(column, ">=")
+    return _compared(columns, ">=")
 
 
-def decrease(column: Hashable) -> Constraint:
-    """The column stays or goes down; for ordinal columns, in rank.
+@overload
+def decrease(column: Hashable, /) -> Constraint: ...
+@overload
+def decrease(*columns: Hashable | Iterable[Hashable]) -> Constraint | ColumnRules: ...
+def decrease(*columns: Hashable | Iterable[Hashable]) -> Constraint | ColumnRules:
+    """Columns stay or go down; ordinal columns, in rank.
 
     Examples
     --------
     >>> print(decrease("max HR"))
     `max HR` <= x.`max HR`
     """
-    return _compared_with_query(column, "<=")
+    return _compared(columns, "<=")
 
 
 def between(column: Hashable, low: Any = None, high: Any = None) -> Constraint:
@@ -168,11 +181,13 @@ def between(column: Hashable, low: Any = None, high: Any = None) -> Constraint:
     return Constraint((Comparison((ends[0], New(_column(column)), ends[1]), ("<=", "<=")),))
 
 
-def within(column: Hashable, *, percent: float | None = None, amount: float | None = None) -> Constraint:
+def within(
+    column: Hashable, *bare: float, percent: float | None = None, amount: float | None = None
+) -> Constraint:
     """The column moves by at most a percentage of the query's value, or by an amount.
 
     The percentage is of the size of the value, whatever its sign; a value of zero with
-    `percent` cannot move.
+    `percent` cannot move. A bare number is refused, since it may be meant as either.
 
     Examples
     --------
@@ -181,13 +196,19 @@ def within(column: Hashable, *, percent: float | None = None, amount: float | No
     >>> print(within("trestbps", amount=15))
     trestbps within 15
     """
+    if bare:
+        given = f"{bare[0]!r:.80}"
+        raise ConstraintError(
+            f"within({column!r}, {given}): say what {given} is, within({column!r}, amount={given}) in the "
+            f"column's own units or within({column!r}, percent={given})"
+        )
     who = f"within({column!r}, percent={percent!r}, amount={amount!r})"
     if (percent is None) == (amount is None):
         raise ConstraintError(f"{who}: give either percent or amount, as in within({column!r}, percent=20)")
-    size = _value(amount if percent is None else percent, who)
-    if not isinstance(size, Number) or size.value < 0:
-        raise ConstraintError(f"{who}: {size.text} is not a number of at least 0")
-    return Constraint((Within(_column(column), size, percent is not None),))
+    most = _value(amount if percent is None else percent, who)
+    if not isinstance(most, Number) or most.value < 0:
+        raise ConstraintError(f"{who}: {most.text} is not a number of at least 0")
+    return Constraint((Within(_column(column), most, percent is not None),))
 
 
 def one_of(column: Hashable, values: Iterable[Any]) -> Constraint:
@@ -277,6 +298,11 @@ def holds(
     return any(is_met(fact, cells) for fact in guard_false) or all(
         is_met(fact, cells) for clause in constraint.clauses for fact in facts(clause, query)
     )
+
+
+def _compared(given: tuple[Any, ...], operator: Operator) -> Constraint | ColumnRules:
+    named = _columns(_MAKERS[operator], given)
+    return _compared_with_query(named[0], operator) if len(named) == 1 else ColumnRules(named, operator)
 
 
 def _compared_with_query(column: Hashable, operator: Operator) -> Constraint:

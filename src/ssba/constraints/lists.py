@@ -1,14 +1,16 @@
 """Lists of constraints as users give them: objects or texts, one list for all rows or one a row."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 from ssba.arguments import listed
 from ssba.columns.features import Feature
-from ssba.constraints.constraint import Constraint, FixedColumns, check, constraint
+from ssba.constraints.constraint import ColumnRules, Constraint, check, constraint
 from ssba.errors import ArgumentError
+from ssba.models.targets import Probability, ValueBetween, ValueChange, target_call
 
-Rule = Constraint | FixedColumns | str
+Rule = Constraint | ColumnRules | str
 Constraints = Iterable[Rule] | Rule
 
 
@@ -16,7 +18,7 @@ def constraint_list(given: Any, features: Mapping[str, Feature]) -> tuple[Constr
     """Read one list of constraints, and check that each fits the columns."""
     parsed: list[Constraint] = []
     for one in _members(given):
-        parsed += one.constraints(features) if isinstance(one, FixedColumns) else [constraint(one)]
+        parsed += one.constraints(features) if isinstance(one, ColumnRules) else [constraint(one)]
     for one in parsed:
         check(one, features)
     return tuple(parsed)
@@ -37,8 +39,18 @@ def constraints_by_row(
     return [constraint_list(one, features) for one in members]
 
 
+def refuse_targets(given: Any, classes: tuple[Any, ...] | None) -> None:
+    """Refuse a desired outcome, such as a class of the model, in the place of constraints."""
+    members = list(given) if isinstance(given, list | tuple) else [given]
+    for one in [inner for own in members for inner in (own if isinstance(own, list | tuple) else [own])]:
+        is_class = isinstance(one, str | Number) and one in (classes or ())
+        if is_class or isinstance(one, Probability | ValueBetween | ValueChange):
+            what = f"{one!r}, a class of the model" if is_class else f"{one!r}, a desired outcome"
+            raise ArgumentError(f"constraints holds {what}; give it by name: target={target_call(one)}")
+
+
 def _members(given: Any) -> list[Any]:
-    if isinstance(given, Constraint | FixedColumns | str):
+    if isinstance(given, Constraint | ColumnRules | str):
         return [given]
     return listed(
         "constraints",

@@ -9,10 +9,12 @@ import numpy as np
 
 from ssba.columns.distance import Metric, Norm, ScaleName, metric
 from ssba.columns.features import Declaration
+from ssba.columns.frames import is_frame
 from ssba.columns.space import Matrix, Space, build_space
 from ssba.engine.background import Background
 from ssba.engine.choice import choose_rows
 from ssba.engine.judging import Judging
+from ssba.errors import ArgumentError
 from ssba.models.model import Model, adapt
 from ssba.models.tally import Tally, counted, refuse_chance
 from ssba.models.targets import (
@@ -102,6 +104,7 @@ class Engine:
 
 def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
     """Check model, data and settings once, and put them together."""
+    _refuse_swapped(model, data)
     space, Z = build_space(data, settings.features, settings.columns)
     complete = np.asarray(~np.isnan(Z).any(axis=1))
     if complete.mean() < 0.5:
@@ -114,6 +117,15 @@ def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
     judging = Judging(space, adapted, model, rows, chosen)
     background = Background(rows, incomplete, complete, judging, measured, settings.target, settings.seed)
     return Engine(space, measured, settings.target, judging, background, tally, settings.seed)
+
+
+def _refuse_swapped(model: Any, data: Any) -> None:
+    is_model = hasattr(data, "predict") or callable(data)
+    if is_model and (is_frame(model) or isinstance(model, np.ndarray)):
+        raise ArgumentError(
+            f"model is of type {type(model).__name__} and data of type {type(data).__name__}: they are "
+            "swapped; write ssba.Explainer(model, data)"
+        )
 
 
 def _adapted(model: Any, target: Any, space: Space, sample: Matrix, tally: Tally) -> Model:

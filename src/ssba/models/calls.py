@@ -36,8 +36,9 @@ class Call:
 
     def error(self, rows: Any, came: str, expected: str, fix: str, *, position: int = 0) -> ModelError:
         """Word a failure of this call, with the batch and one of its rows."""
+        batch = f"a batch of {len(rows)} {'row' if len(rows) == 1 else 'rows'}"
         return ModelError(
-            f"{self.who}, asked about a batch of {len(rows)} rows, {came}; expected {expected}. "
+            f"{self.who}, asked about {batch}, {came}; expected {expected}. "
             f"Example (row {position} of the batch): {example_row(rows, position)}. Likely fix: {fix}."
         )
 

@@ -1,5 +1,6 @@
 """Adapting models: whatever the user trained becomes a `Model`, and is never fitted or changed."""
 
+import pickle
 from typing import Any
 
 from ssba.errors import ModelError
@@ -16,7 +17,7 @@ from ssba.models.tensors import (
     torch_model,
 )
 
-__all__ = ["Model", "Output", "adapt"]
+__all__ = ["Model", "Output", "adapt", "refuse_unpicklable"]
 
 
 def adapt(
@@ -67,3 +68,15 @@ def adapt(
         f"{model!r} ({name}) has no predict method and is not callable; give a fitted model with predict, "
         "a torch.nn.Module, an onnxruntime.InferenceSession, or a function from rows to labels or numbers"
     )
+
+
+def refuse_unpicklable(model: Any, name: str) -> None:
+    """Refuse to pickle what is built around a model that has no pickle of its own."""
+    try:
+        pickle.dumps(model)
+    except Exception as error:
+        raise ModelError(
+            f"the model {name} cannot be pickled, and so neither can its explainer ({type(error).__name__}: "
+            f"{error}); give a function that is defined by name at the top of a module, instead of a lambda "
+            "or a function inside another one, or a model that can be pickled"
+        ) from error

@@ -1,5 +1,6 @@
 """What outcome is asked for, and whether a model's answer is that outcome."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import inf, isnan
@@ -179,8 +180,8 @@ def check_target(target: Any, model: Model) -> None:
     if isinstance(target, ValueBetween | ValueChange):
         if model.classes is not None:
             raise TargetError(
-                f"{_call_of(target)} is for models that give numbers, but {model.name} predicts the classes "
-                f"{listing(model.classes, 20)}; name one of them as the target"
+                f"{target_call(target)} is for models that give numbers, but {model.name} predicts the "
+                f"classes {listing(model.classes, 20)}; name one of them as the target"
             )
         return
     if model.classes is None:
@@ -198,7 +199,7 @@ def check_target(target: Any, model: Model) -> None:
     _check_label(target.label if isinstance(target, Probability) else target, model.classes, model.name)
     if isinstance(target, Probability) and not model.gives_probabilities:
         raise TargetError(
-            f"{_call_of(target)}: {model.name} gives no probabilities; use target={target.label!r}, or "
+            f"{target_call(target)}: {model.name} gives no probabilities; use target={target.label!r}, or "
             "calibrate the model so that it has predict_proba"
         )
 
@@ -229,6 +230,32 @@ def target_of(goal: Goal) -> Any:
     if isinstance(goal, Leave):
         return None
     return goal.label if isinstance(goal, Reach) else goal
+
+
+def target_call(target: Any) -> str:
+    """Write a target as a user gives it.
+
+    >>> target_call("healthy"), target_call(value_between(high=120)), target_call(value_change(percent=10))
+    ("'healthy'", 'ssba.value_between(high=120)', 'ssba.value_change(percent=10)')
+    """
+    match target:
+        case Probability(label, at_least, at_most):
+            ends = {
+                "at_least": at_least if at_least > 0 else None,
+                "at_most": at_most if at_most < 1 else None,
+            }
+            return f"ssba.probability({', '.join([repr(label), *_named(ends)])})"
+        case ValueBetween(low, high):
+            return f"ssba.value_between({', '.join(_named({'low': low, 'high': high}))})"
+        case ValueChange(at_least, at_most, percent):
+            ends = {"at_least": at_least, "at_most": at_most, "percent": percent}
+            return f"ssba.value_change({', '.join(_named(ends))})"
+    return repr(target)
+
+
+def _named(ends: Mapping[str, float | None]) -> list[str]:
+    """Write those ends that are limits, by name."""
+    return [f"{name}={end:g}" for name, end in ends.items() if end is not None and abs(end) != inf]
 
 
 def describe_target(target: Any) -> str:
@@ -341,13 +368,13 @@ def _labels(output: Output, classes: tuple[Any, ...] | None) -> Array:
 
 def _scores(goal: Probability, output: Output) -> Array:
     if output.scores is None:
-        raise TargetError(f"{_call_of(goal)} needs probabilities, but the model gave labels only")
+        raise TargetError(f"{target_call(goal)} needs probabilities, but the model gave labels only")
     return output.scores
 
 
 def _values(goal: ValueBetween, output: Output) -> Array:
     if output.values is None:
-        raise TargetError(f"{_call_of(goal)} needs numbers, but the model gave labels")
+        raise TargetError(f"{target_call(goal)} needs numbers, but the model gave labels")
     return output.values
 
 
@@ -376,16 +403,6 @@ def _did_you_mean(label: Any, classes: tuple[Any, ...]) -> str:
     meant = by_text[close[0]]
     kinds = "" if type(meant) is type(label) else f" ({type(meant).__name__}, not {type(label).__name__})"
     return f"; did you mean {meant!r}{kinds}?"
-
-
-def _call_of(target: Probability | ValueBetween | ValueChange) -> str:
-    if isinstance(target, ValueChange):
-        return "value_change(...)"
-    if isinstance(target, Probability):
-        ends = [f"at_least={target.at_least:g}"] if target.at_least > 0 else []
-        ends += [f"at_most={target.at_most:g}"] if target.at_most < 1 else []
-        return f"probability({target.label!r}, {', '.join(ends)})"
-    return f"value_between({target.low:g}, {target.high:g})"
 
 
 def _describe_interval(low: float, high: float) -> str:

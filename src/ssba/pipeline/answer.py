@@ -32,12 +32,9 @@ from ssba.pipeline.searching import search_query
 from ssba.pipeline.solve_exactly import solve_exactly, tighten_exactly
 from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector
 from ssba.pipeline.verify import verify
+from ssba.progress import unwatched
 from ssba.results.explanation import Evidence, Explanation, Status, Stopped
 from ssba.version import __version__
-
-
-def _nothing() -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def explain_requests(
     requests: Sequence[Request],
     budget: Budget,
     boundary: EncodedPoints | None = None,
-    done: Callable[[], object] = _nothing,
+    done: Callable[[], object] = unwatched,
 ) -> list[Explanation]:
     """Take all requests from the row to the explanation; `done` is called as each of them is searched."""
     begun, limits = time.perf_counter(), Limits.from_now(budget)
@@ -78,10 +75,12 @@ def explain_requests(
     return [_explanation(state, budget, seconds) for state in states]
 
 
-def search_requests(engine: Engine, requests: Sequence[Request], limits: Limits) -> list[QueryState]:
+def search_requests(
+    engine: Engine, requests: Sequence[Request], limits: Limits, done: Callable[[], object] = unwatched
+) -> list[QueryState]:
     """Search for answers to requests about one row whose goal is known, and end there."""
     states = [compiled_state(engine, one, limits) for one in requests]
-    search(_not_there_yet(states), None, _nothing)
+    search(_not_there_yet(states), None, done)
     return states
 
 
@@ -158,8 +157,10 @@ def search(states: States, boundary: EncodedPoints | None, done: Callable[[], ob
     give_starts(wanting, boundary)
     for state in wanting:
         _check_neighbours(state)
-    run_searches(wanting, [search_query(state) for state in wanting], done)
-    tighten_exactly(wanting)
+    # A proof may take far longer than the search before it: then a query is done once it is proved.
+    proving = any(state.options.prove for state in wanting)
+    run_searches(wanting, [search_query(state) for state in wanting], unwatched if proving else done)
+    tighten_exactly(wanting, done if proving else unwatched)
     for state in states:
         state.spent.ran_out = state.was_stopped
     verify([state for state in states if state.found.has_hits])

@@ -11,6 +11,7 @@ from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.engine.judging import Judging
+from ssba.errors import ModelError
 from ssba.models.model import Output
 from ssba.models.oracle import Oracle
 from ssba.models.targets import Goal, Reply, ValueBetween, shown
@@ -130,6 +131,16 @@ def predictions(judging: Judging, rows: Matrix, queries: Matrix) -> list[Output]
         return [oracle.verdict(rows[i : i + 1], missing[i : i + 1]) for i in range(len(rows))]
     output = oracle.verdict(rows, missing)
     return [output.take(slice(i, i + 1)) for i in range(len(rows))]
+
+
+def failing_row(judging: Judging, rows: Matrix) -> tuple[int, ModelError] | None:
+    """Return the first row that the model fails on when asked about it alone, and its error."""
+    for position, row in enumerate(rows):
+        try:
+            judging.oracle().verdict(row[None, :], np.isnan(row)[None, :])
+        except ModelError as error:
+            return position, error
+    return None
 
 
 def shown_answer(output: Output) -> Any:

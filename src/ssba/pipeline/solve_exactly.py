@@ -4,6 +4,8 @@ Linear models are always solved exactly, since that takes milliseconds, and less
 free categories. Trees take seconds and are opened only where the call asks for a proof.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,7 @@ from ssba.options import SHORTER
 from ssba.pipeline.asking import run_searches
 from ssba.pipeline.metering import offered
 from ssba.pipeline.state import QueryState, States, Vector
+from ssba.progress import unwatched
 from ssba.search.archive import Archive
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
@@ -44,8 +47,8 @@ def solve_exactly(states: States) -> list[QueryState]:
     return [state for state in states if id(state) not in settled]
 
 
-def tighten_exactly(states: States) -> None:
-    """After the search: add the exact row where there is a nearer one, and a bound."""
+def tighten_exactly(states: States, done: Callable[[], object] = unwatched) -> None:
+    """After the search: add the exact row where there is a nearer one, and a bound; `done` counts queries."""
     if not states:
         return
     judging = states[0].engine.judging
@@ -54,11 +57,15 @@ def tighten_exactly(states: States) -> None:
         opened = judging.opened
     wanted = [state for state in states if isinstance(opened, Additive) or state.options.prove]
     wanted = [state for state in wanted if state.found.lower_bound is None]
+    looked = 0
     if isinstance(opened, Closed):
         for state in wanted:
             state.found.unproved = opened.reason
     elif opened is not None and wanted:
-        _look(wanted, opened)
+        _look(wanted, opened, done)
+        looked = len(wanted)
+    for _ in range(len(states) - looked):
+        done()
 
 
 def _is_plain(state: QueryState) -> bool:
@@ -66,12 +73,13 @@ def _is_plain(state: QueryState) -> bool:
     return state.options.price == 1 and not state.options.limits
 
 
-def _look(states: States, opened: Opened) -> None:
+def _look(states: States, opened: Opened, done: Callable[[], object] = unwatched) -> None:
     found = []
     for state in states:
         rows = _solve(state, opened)
         rows += _counterexamples(state)
         found += [(state, archive, row) for archive, row in rows]
+        done()
     searches: list[Asking[None]] = [_offer(state, archive, row) for state, archive, row in found]
     run_searches([state for state, _, _ in found], searches)
 

@@ -6,9 +6,9 @@ from enum import StrEnum
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, overload
 
-from ssba.arguments import listed
+from ssba.arguments import instance, listed
 from ssba.columns.distance import Norm
-from ssba.columns.layout import Layout
+from ssba.columns.layout import Layout, RowLabel
 from ssba.errors import ArgumentError
 from ssba.json_form import JsonForm, build, kind_of, to_plain
 from ssba.models.targets import Goal
@@ -16,6 +16,8 @@ from ssba.options import Budget, Options
 from ssba.results import notebook, tables, text
 from ssba.results.cohort.summary import Cohort, cohort_of
 from ssba.results.column import Column
+
+_PICK_ONE = "pick one of them, such as answers[0]"
 
 Stopped = Literal["exact", "settled", "rows", "seconds"]
 
@@ -65,13 +67,17 @@ class Counterfactual:
     distance_to_data: float | None = None
     rows_around: int | None = None
     layout: Layout | None = field(default=None, repr=False, compare=False, metadata={"json": False})
+    row_label: RowLabel | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
     @property
     def row(self) -> Any:
-        """The whole row as a one-row frame, or array, of the user's own library, ready for the model."""
+        """The whole row as a one-row frame, or array, of the user's own library, ready for the model.
+
+        A pandas frame has the query's label: that of a one-row frame, or the name of a Series.
+        """
         if self.layout is None:
             raise ArgumentError("this answer does not know the form of the user's rows; use values")
-        return self.layout.frame([self.values])
+        return self.layout.frame([self.values], None if self.row_label is None else [self.row_label])
 
 
 @dataclass(frozen=True)
@@ -176,8 +182,9 @@ class Explanation(JsonForm):
         budget ran out.
     rows_used, seconds, seed, versions
         How it was found, for whoever wants to repeat it.
-    columns, metric, layout
-        The columns with kinds, scales and units; how changes add up; the form of the user's rows.
+    columns, metric, layout, row_label
+        The columns with kinds, scales and units; how changes add up; the form of the user's rows; the query's
+        label in a pandas index.
     model, model_fingerprint
         The model's name, and a digest of its answers to background rows.
     """
@@ -203,6 +210,7 @@ class Explanation(JsonForm):
     columns: tuple[Column, ...] = ()
     metric: Norm = "l2"
     layout: Layout | None = None
+    row_label: RowLabel | None = field(default=None, compare=False)
     model: str = ""
     model_fingerprint: str = ""
     versions: dict[str, str] = field(default_factory=dict)
@@ -211,10 +219,13 @@ class Explanation(JsonForm):
 
     def __post_init__(self) -> None:
         # Each answer knows the form of the user's rows; JSON has it once.
-        laid_out = tuple(replace(one, layout=self.layout) for one in self.counterfactuals)
+        laid_out = tuple(self._laid_out(one) for one in self.counterfactuals)
         object.__setattr__(self, "counterfactuals", laid_out)
         if self.bounded is not None:
-            object.__setattr__(self, "bounded", replace(self.bounded, layout=self.layout))
+            object.__setattr__(self, "bounded", self._laid_out(self.bounded))
+
+    def _laid_out(self, answer: Counterfactual) -> Counterfactual:
+        return replace(answer, layout=self.layout, row_label=self.row_label)
 
     @property
     def best(self) -> Counterfactual | None:
@@ -262,10 +273,9 @@ class Explanation(JsonForm):
 
 @dataclass(frozen=True, repr=False)
 class Explanations(JsonForm, Sequence[Explanation]):
-    """The answers to many queries, in their order; `row_labels` are those of a pandas frame's index."""
+    """The answers to many queries, in their order."""
 
     items: tuple[Explanation, ...]
-    row_labels: tuple[Any, ...] | None = None
     layout: Layout | None = None
 
     derived: ClassVar[tuple[str, ...]] = ()
@@ -278,8 +288,7 @@ class Explanations(JsonForm, Sequence[Explanation]):
         """Return one explanation, or several as explanations again."""
         if not isinstance(index, slice):
             return self.items[index]
-        labels = None if self.row_labels is None else self.row_labels[index]
-        return Explanations(self.items[index], labels, self.layout)
+        return Explanations(self.items[index], self.layout)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -294,20 +303,21 @@ class Explanations(JsonForm, Sequence[Explanation]):
 
     @property
     def answered(self) -> tuple[int, ...]:
-        """The positions of the queries that have a counterfactual."""
+        """The positions of the queries that have a counterfactual: row i of `rows` answers `answered[i]`."""
         return tuple(i for i, one in enumerate(self.items) if one.best is not None)
 
     def rows(self) -> Any:
         """Return the nearest answer to each query that has one, in a frame like the user's own.
 
-        pandas frames keep the queries' index; for other libraries `answered` tells which queries they are.
+        pandas frames keep the queries' index, and its name. Other libraries have none: there, as everywhere,
+        `answered` has the positions of the queries, such as ``queries[list(answers.answered)]`` in NumPy.
         """
         best = [one.best for one in self.items if one.best is not None]
         layout = self._layout
         if layout is None:
             raise ArgumentError("these explanations do not know the form of the user's rows; use to_frame()")
-        known = range(len(self.items)) if self.row_labels is None else self.row_labels
-        labels = [known[i] for i in self.answered]
+        known = [one.row_label for one in best if one.row_label is not None]
+        labels = known if len(known) == len(best) else [RowLabel(i) for i in self.answered]
         return layout.frame([one.values for one in best], labels)
 
     def cohort(self, by: Any = None) -> Cohort:
@@ -342,11 +352,9 @@ class Explanations(JsonForm, Sequence[Explanation]):
         for one in items[1:]:
             shared = {name: value for name, value in shared.items() if one[name] == value}
         own = [{name: value for name, value in one.items() if name not in shared} for one in items]
-        labels = None if self.row_labels is None else [_plain_label(one) for one in self.row_labels]
         front = {"schema": self.schema_version, "kind": kind_of(type(self))}
         return {
             **front,
-            "row_labels": labels,
             "layout": to_plain(self.layout),
             "shared": shared,
             "items": own,
@@ -359,11 +367,8 @@ class Explanations(JsonForm, Sequence[Explanation]):
         try:
             checked = cls._checked(raw)
             shared, items = checked["shared"], listed("items", checked["items"], "give a list")
-            labels = checked["row_labels"]
             found = tuple(Explanation.from_dict({**shared, **one}) for one in items)
-            if labels is not None:
-                labels = tuple(tuple(one) if isinstance(one, list) else one for one in labels)
-            return cls(found, labels, build(Layout | None, checked["layout"]))
+            return cls(found, build(Layout | None, checked["layout"]))
         except (ArgumentError, ValueError, TypeError, KeyError) as error:
             raise ArgumentError(f"this is not the JSON of {kind_of(cls)}: {error}") from None
 
@@ -374,9 +379,7 @@ class Explanations(JsonForm, Sequence[Explanation]):
         return notebook.overview(self)
 
 
-def _plain_label(label: Any) -> Any:
-    """Return a label of a row as JSON has it; what has no JSON form, such as a period, is written as text."""
-    try:
-        return to_plain(label)
-    except ArgumentError:
-        return str(label)
+def refuse_no_explanation(who: str, given: Any) -> None:
+    """Refuse what is not the result of one query; of many, one is to be picked."""
+    many = isinstance(given, Explanations)
+    instance(who, given, Explanation, _PICK_ONE if many else "give what explain() returned")

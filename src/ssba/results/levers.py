@@ -57,11 +57,11 @@ class Lever:
         """What this lever does, in one sentence."""
         named = join(self.columns)
         if self.status == "found":
-            return f"Changing {named} flips the decision at a distance of {show(self.distance)}."
+            return f"Changing {named} reaches the target at a distance of {show(self.distance)}."
         if self.status == "unreachable":
             why = f" ({_WHY[self.proof]})" if self.proof in _WHY else ""
-            return f"Changing {named} alone cannot flip the decision{why}."
-        return f"No change of {named} alone was found to flip the decision ({self.rows_asked:,} rows asked)."
+            return f"Changing {named} alone cannot reach the target{why}."
+        return f"No change of {named} alone was found to reach the target ({self.rows_asked:,} rows asked)."
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssba.json_form import JsonForm
-from ssba.results.text import columns, show
+from ssba.results.text import columns, is_value, show
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,21 @@ class LineScan(JsonForm):
     @property
     def sentence(self) -> str:
         """Where the decision changes, in one plain sentence."""
+        asked = f"({len(self.shares):,} rows asked)"
+        if not self.crossings and self.gives_values:
+            share = "all" if self.reached[0] else "none"
+            return f"The predicted value reaches {self.target} at {share} of the rows along the line {asked}."
         if not self.crossings:
-            return f"The decision does not change along the line ({len(self.shares):,} rows asked)."
-        places = "; ".join(_words(one, self.target) for one in self.crossings)
+            return f"The decision does not change along the line {asked}."
+        places = "; ".join(_words(one, self) for one in self.crossings)
         times = "once" if len(self.crossings) == 1 else f"{len(self.crossings)} times"
-        return f"The decision changes {times} along the line: {places}."
+        what = "The predicted value crosses a limit" if self.gives_values else "The decision changes"
+        return f"{what} {times} along the line: {places}."
+
+    @property
+    def gives_values(self) -> bool:
+        """Whether the scores are the predicted numbers, as for a regressor."""
+        return is_value(self.predictions[0], self.scores[0])
 
     def __repr__(self) -> str:
         if not self.crossings:
@@ -82,9 +92,9 @@ class LineScan(JsonForm):
         return f"{self.sentence}\n\n{columns(lines)}"
 
 
-def _words(crossing: Crossing, target: str) -> str:
+def _words(crossing: Crossing, scan: LineScan) -> str:
     before, after = show(crossing.before), show(crossing.after)
     where = f"after {crossing.share:.2%}"
-    if before != after:
+    if before != after and not scan.gives_values:
         return f"from {before} to {after} {where}"
-    return f"{target} is {'reached' if crossing.reached else 'left'} {where}"
+    return f"{scan.target} is {'reached' if crossing.reached else 'left'} {where}"

@@ -39,6 +39,9 @@ def _answers(explanation: "Explanation") -> Markup:
         ("distance", [0.0, *(one.distance for one in answers)]),
     ]
     rows = [_column(explanation, name) for name in explanation.query]
+    if text.is_value(explanation.prediction, explanation.score):
+        # A regressor's score is its prediction.
+        facts = [fact for fact in facts if fact[0] != "score"]
     rows += [_fact(name, values) for name, values in facts if any(one is not None for one in values)]
     return table(f"The query beside its {label}{'s' if several else ''}", heads, rows)
 

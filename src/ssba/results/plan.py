@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ssba.json_form import JsonForm
-from ssba.results.text import columns, join, show, show_both
+from ssba.results.text import columns, is_value, join, show, show_both
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _outcome(plan: Plan) -> str:
     parts = "; ".join(_step_words(plan, step) for step in plan.steps)
     last = plan.steps[-1]
     if not plan.reached:
-        score = _score_words(plan.score, last.score_after)
+        score = _score_words(plan, plan.score, last.score_after)
         verb = "it does" if one else "they do"
         return f"{count} toward {plan.target}, which {verb} not reach{score}: {parts}."
     leads = f"{count} {'leads' if one else 'lead'}"
@@ -146,23 +146,31 @@ def _nothing_to_do(plan: Plan) -> str:
 
 
 def _step_words(plan: Plan, step: Step) -> str:
-    return change_words(step.changes, plan.units) + _score_words(step.score_before, step.score_after)
+    return change_words(step.changes, plan.units) + _score_words(plan, step.score_before, step.score_after)
 
 
-def _score_words(before: float | None, after: float | None) -> str:
-    return "" if before is None or after is None else f" (score {before:.4g} to {after:.4g})"
+def _score_words(plan: Plan, before: float | None, after: float | None) -> str:
+    name = "predicted value" if gives_values(plan) else "score"
+    return "" if before is None or after is None else f" ({name} {before:.4g} to {after:.4g})"
+
+
+def gives_values(plan: Plan) -> bool:
+    """Tell whether the scores of a plan are the predicted numbers, as for a regressor."""
+    return is_value(plan.prediction, plan.score)
 
 
 def _remarks(plan: Plan) -> Iterable[str]:
     if plan.steps and not plan.reached:
-        yield "This is a directional improvement: the best score along this plan."
+        best = "predicted value" if gives_values(plan) else "score"
+        yield f"This is a directional improvement: the best {best} along this plan."
     if plan.left_out:
         changes = change_words(plan.left_out, plan.units)
         if plan.reached:
             needed = "is not needed" if len(plan.left_out) == 1 else "are not needed"
             yield f"Of the proposed changes {changes} {needed}: the last row is a counterfactual of its own."
         else:
-            yield f"Of the proposed changes {changes} would not raise the score."
+            gained = "bring the predicted value nearer" if gives_values(plan) else "raise the score"
+            yield f"Of the proposed changes {changes} would not {gained}."
     if plan.beyond:
         yield f"{join(plan.beyond)}: a step is longer than max_step, as no feasible row was found in between."
 
@@ -176,6 +184,9 @@ def _table(plan: Plan) -> str:
             "" if step.gain is None else f"{step.gain:+.3g}",
         )
         lines.append((str(number), change, _score(step.score_after), gain, show(step.prediction)))
+    if gives_values(plan):
+        lines[0] = ("step", "change", "score", "nearer by", "predicted value")
+        return columns([(number, change, value, gain) for number, change, _, gain, value in lines])
     if plan.score is not None:
         return columns(lines)
     return columns([(number, change, prediction) for number, change, _, _, prediction in lines])

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ssba.models.targets import Probability
 from ssba.results import text
 from ssba.results.column import signed_step
 
@@ -108,12 +109,14 @@ def _outcome(explanation: "Explanation", wording: Wording) -> list[str]:
 
 
 def _now(explanation: "Explanation") -> str:
-    return f"The model predicts {text.show(explanation.prediction)} for this row{_score(explanation.score)}."
+    score = _score(explanation.score, explanation.prediction)
+    return f"The model predicts {text.show(explanation.prediction)} for this row{score}."
 
 
 def _found(explanation: "Explanation", best: "Counterfactual", wording: Wording) -> list[str]:
-    then = f"then it predicts {text.show(best.prediction)}{_score(best.score)}"
-    if best.prediction == explanation.prediction or isinstance(best.prediction, float):
+    then = f"then it predicts {text.show(best.prediction)}{_score(best.score, best.prediction)}"
+    named = isinstance(explanation.goal, Probability) or isinstance(best.prediction, float)
+    if named or best.prediction == explanation.prediction:
         then += f", which reaches {explanation.target}"
     nearest = "The nearest feasible change that was found is to"
     if explanation.options.limits:
@@ -133,7 +136,7 @@ def _found(explanation: "Explanation", best: "Counterfactual", wording: Wording)
 
 
 def _bounded(explanation: "Explanation", move: "Counterfactual", wording: Wording) -> list[str]:
-    still = f"the model then still predicts {text.show(move.prediction)}{_score(move.score)}"
+    still = f"the model then still predicts {text.show(move.prediction)}{_score(move.score, move.prediction)}"
     target = explanation.target
     if explanation.options.limits:
         target += f" with {text.join(explanation.options.limits)}"
@@ -172,7 +175,8 @@ def _plan(plan: "Plan", wording: Wording) -> list[str]:
 
 
 def _step(step: "Step", wording: Wording) -> str:
-    return f"{actions(step.changes, wording)}{_score(step.score_after)}"
+    number = "predicted value" if text.is_value(step.prediction, step.score_after) else "score"
+    return f"{actions(step.changes, wording)}{_score(step.score_after, number=number)}"
 
 
 def _ranges(ranges: "Ranges", meanings: Meanings) -> list[str]:
@@ -241,8 +245,9 @@ def direction(before: Any, after: Any, order: Sequence[Any] = ()) -> str:
     return "raise" if step > 0 else "lower"
 
 
-def _score(score: float | None) -> str:
-    return "" if score is None else f" (score {short(score)})"
+def _score(score: float | None, prediction: Any = None, number: str = "score") -> str:
+    """Write a score in brackets; nothing where it is the prediction, which was said already."""
+    return "" if score is None or text.is_value(prediction, score) else f" ({number} {short(score)})"
 
 
 def short(score: float | None) -> str:

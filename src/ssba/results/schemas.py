@@ -45,13 +45,12 @@ _MANY = {
     "properties": {
         "schema": {"const": Explanations.schema_version},
         "kind": {"const": "explanations"},
-        "row_labels": {"type": ["array", "null"]},
         "layout": {"anyOf": [{"$ref": "#/$defs/Layout"}, {"type": "null"}]},
         "shared": {"type": "object", "description": "Parts of an Explanation that all items have in common."},
         "items": {"type": "array", "items": {"type": "object"}, "description": "The other parts of each."},
         "sentence": {"type": "string"},
     },
-    "required": ["schema", "kind", "row_labels", "layout", "shared", "items", "sentence"],
+    "required": ["schema", "kind", "layout", "shared", "items", "sentence"],
     "additionalProperties": False,
 }
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssba.arguments import listing
+from ssba.models.targets import Probability
+
 _MOST_LISTED = 5
 # Numbers with more digits than this may be those of 32 bits, the largest of which is this.
 _LONG, _MOST_SINGLE = 12, 3e38
@@ -50,13 +53,33 @@ def _fewer(explanation: "Explanation") -> str:
 
 
 def _ended(explanation: "Explanation") -> str:
-    """Say which part of the budget ended a search that found something; more may find a nearer answer."""
-    budget = explanation.budget
-    by_time = explanation.stopped == "seconds" and budget.seconds is not None
-    if explanation.status.value != "found" or not (by_time or explanation.stopped == "rows"):
+    """Say which part of the budget ended a search; more of it may find a nearer answer, or one at all."""
+    status = explanation.status.value
+    if status not in ("found", "bounded") or explanation.stopped not in ("rows", "seconds"):
         return ""
-    spent = f"{budget.seconds:g} seconds" if by_time else f"{budget.rows:,} rows"
-    return f" The search ended with its budget of {spent}; a larger one may find a nearer answer."
+    wanted = "a nearer answer" if status == "found" else "an answer"
+    more = _MORE[explanation.stopped]
+    return f" The search ended with its {_spent(explanation)}; a larger one ({more}) may find {wanted}."
+
+
+_MORE = {"rows": "budget=ssba.Budget(rows=...)", "seconds": "budget=ssba.Budget(seconds=...)"}
+
+
+def _spent(explanation: "Explanation") -> str:
+    """Name the part of the budget that ended a search."""
+    budget = explanation.budget
+    if explanation.stopped == "seconds" and budget.seconds is not None:
+        return f"budget of {budget.seconds:g} {'second' if budget.seconds == 1 else 'seconds'}"
+    return f"budget of {budget.rows:,} model {'row' if budget.rows == 1 else 'rows'}"
+
+
+def is_value(prediction: Any, score: float | None) -> bool:
+    """Tell whether a score is nothing but the predicted number, as for a regressor.
+
+    >>> is_value(12.5, 12.5), is_value("ill", 0.2)
+    (True, False)
+    """
+    return isinstance(prediction, float) and prediction == score
 
 
 def _found(explanation: "Explanation") -> str:
@@ -64,11 +87,14 @@ def _found(explanation: "Explanation") -> str:
     if best is None:
         return f"A counterfactual that reaches {explanation.target} was found, but is not in this result."
     changes = join(_change(explanation, name, *both) for name, both in best.changes.items())
-    if best.prediction == explanation.prediction or isinstance(best.prediction, float):
-        score = f" ({show(explanation.score)} before, {show(best.score)} after)" if best.score else ""
-        return f"Changing {changes} reaches {explanation.target}{score}."
-    turned = f"from {show(explanation.prediction)} to {show(best.prediction)}"
-    return f"Changing {changes} changes the model's prediction {turned}."
+    turned = f"changes the model's prediction from {show(explanation.prediction)} to {show(best.prediction)}"
+    stays = best.prediction == explanation.prediction
+    if not isinstance(explanation.goal, Probability) and not stays and not isinstance(best.prediction, float):
+        return f"Changing {changes} {turned}."
+    known = explanation.score is not None and best.score is not None
+    scores = f" ({show(explanation.score)} before, {show(best.score)} after)" if known else ""
+    also = "" if stays or isinstance(best.prediction, float) else f" and {turned}"
+    return f"Changing {changes} reaches {explanation.target}{scores}{also}."
 
 
 def _change(explanation: "Explanation", name: str, before: Any, after: Any) -> str:
@@ -88,7 +114,8 @@ def _bounded(explanation: "Explanation") -> str:
     if move.distance_to_boundary is not None:
         left = f" and stays {_to_boundary(explanation, move)}"
     if explanation.score is not None and move.score is not None:
-        score = f", with the score going from {explanation.score:.3g} to {move.score:.3g}"
+        number = "predicted value" if is_value(move.prediction, move.score) else "score"
+        score = f", with the {number} going from {explanation.score:.3g} to {move.score:.3g}"
     return (
         f"No feasible row was found that reaches {wished}. The bounded move changes "
         f"{join(move.changes)}{left}{score}; {_stops(explanation)}.{_missing(explanation)}"
@@ -168,20 +195,14 @@ def _already_there(explanation: "Explanation") -> str:
 
 
 def _out_of_budget(explanation: "Explanation") -> str:
-    budget = explanation.budget
     if explanation.stopped not in ("rows", "seconds"):
         return (
             f"No feasible row was found that reaches {_wished(explanation)}, nor a bounded move, but it is "
             f"not certain that there is none; relax a constraint: {_listed(_relaxable(explanation))}."
         )
-    if explanation.stopped == "seconds" and budget.seconds is not None:
-        return (
-            f"The budget of {budget.seconds:g} seconds ran out before any feasible row reached "
-            f"{_wished(explanation)}; allow more with budget=ssba.Budget(seconds=...)."
-        )
     return (
-        f"The budget of {budget.rows:,} model rows ran out before any feasible row reached "
-        f"{_wished(explanation)}; allow more with budget=ssba.Budget(rows=...)."
+        f"The {_spent(explanation)} ran out before any feasible row reached "
+        f"{_wished(explanation)}; allow more with {_MORE[explanation.stopped]}."
     )
 
 
@@ -260,7 +281,8 @@ def _table(explanation: "Explanation", answer: "Counterfactual") -> str:
     for name, (before, after) in answer.changes.items():
         lines.append((name, *show_both(before, after, explanation.units.get(name))))
     lines.append(("prediction", show(explanation.prediction), show(answer.prediction)))
-    if explanation.score is not None and answer.score is not None:
+    has_score = explanation.score is not None and answer.score is not None
+    if has_score and not is_value(answer.prediction, answer.score):
         lines.append(("score", show(explanation.score), show(answer.score)))
     lines.append(("distance", "0", show(answer.distance)))
     if answer.distance_to_data is not None:
@@ -340,6 +362,25 @@ def join(words: Iterable[str]) -> str:
     """
     *most, last = list(words) or ["nothing"]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def constant_columns(names: Sequence[str]) -> str:
+    """Say which columns cannot change, since the data hold a single value of them.
+
+    >>> constant_columns(["a", "b"])[:38]
+    "columns 'a' and 'b' hold a single valu"
+    """
+    if len(names) == 1:
+        return (
+            f"column {names[0]!r} holds a single value in the background data and is held fixed; give data "
+            "in which it varies if it may change"
+        )
+    few = len(names) <= _MOST_LISTED
+    named = join(map(repr, names)) if few else f"{listing(names, _MOST_LISTED)} ({len(names):,} in all)"
+    return (
+        f"columns {named} hold a single value in the background data and are held fixed; give data in which "
+        "they vary if they may change"
+    )
 
 
 def _listed(constraints: Sequence[str]) -> str:

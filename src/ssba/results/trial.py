@@ -7,7 +7,7 @@ from typing import Any
 from ssba.json_form import JsonForm
 from ssba.results.explanation import Counterfactual
 from ssba.results.plan import change_words
-from ssba.results.text import cell, columns, join, show, show_both
+from ssba.results.text import cell, columns, is_value, join, show, show_both
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class Trial(JsonForm):
 def _verdict(trial: Trial) -> str:
     edits = join(f"{name} = {cell(after, trial.units.get(name))}" for name, (_, after) in trial.tried.items())
     edited = f"With {edits}" if trial.tried else "With nothing edited"
-    score = "" if trial.score is None or trial.score == trial.prediction else f" (score {trial.score:.4g})"
+    said = trial.score is None or is_value(trial.prediction, trial.score)
+    score = "" if said else f" (score {trial.score:.4g})"
     outcome = "which reaches" if trial.reached else "which does not reach"
     return f"{edited} the model predicts {show(trial.prediction)}{score}, {outcome} {trial.target}."
 

@@ -85,19 +85,19 @@ class Relaxation:
     def claim(self) -> str:
         """What it is, in words, and no more than was shown."""
         if not self.is_smallest:
-            return "A relaxation that flips, perhaps not the smallest"
+            return "A relaxation that is enough, perhaps not the smallest"
         if self.is_proved:
-            return "The smallest relaxation that flips (proved: with any bound a step tighter nothing does)"
-        return "The smallest relaxation found to flip (with any bound a step tighter nothing was found)"
+            return "The smallest relaxation that is enough (proved: with any bound a step tighter none is)"
+        return "The smallest relaxation found to be enough (with any bound a step tighter nothing was found)"
 
     @property
     def sentence(self) -> str:
         """What to relax, and what that gives."""
         what = _capital(join(self.words))
         if not self.flips:
-            return f"{what}: then the constraints can be met at once, but no row was found that flips."
+            return f"{what}: then the constraints can be met, but no row was found that reaches the target."
         distance = "" if self.distance is None else f", at a distance of {show(self.distance)}"
-        return f"{what}: then changing {change_words(self.changes, {})} flips{distance}."
+        return f"{what}: then changing {change_words(self.changes, {})} reaches the target{distance}."
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,9 @@ def _nothing_flips(why: WhyNot) -> str:
     if why.relaxations:
         least = join(why.relaxations[0].words)
         then = (
-            f"the query reaches {why.target} as it is" if why.is_there else "none of them was found to flip"
+            f"the query reaches {why.target} as it is"
+            if why.is_there
+            else "none of them was found to reach it"
         )
         claim = "The smallest" if why.relaxations[0].is_smallest else "A"
         return f"{claim} relaxation that leaves feasible rows: {least}; {then}."
@@ -207,7 +209,7 @@ def _quoted(texts: Sequence[str]) -> str:
 
 
 def _table(relaxations: Sequence[Relaxation]) -> str:
-    lines = [("relax", "looser by", "flips", "distance", "ask for")]
+    lines = [("relax", "looser by", "enough", "distance", "ask for")]
     for one in relaxations:
         size = "all of it" if one.size is None else f"{one.size:.0%}"
         instead = join(text or "leave it out" for text in one.relaxed)

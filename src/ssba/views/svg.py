@@ -227,8 +227,8 @@ class Place:
 _MOST_NAMED = 6
 
 
-def steps_picture(places: Sequence[Place], target: str, title: str = "") -> Picture:
-    """Return scores that follow each other as a stair; the first is the query's.
+def steps_picture(places: Sequence[Place], name: str, title: str = "") -> Picture:
+    """Return scores that follow each other as a stair, and what they are called; the first is the query's.
 
     Places where the target is reached are diamonds, the others rings. Many steps are numbered, and their
     changes listed below.
@@ -238,10 +238,10 @@ def steps_picture(places: Sequence[Place], target: str, title: str = "") -> Pict
     gap = max(112.0, 728 / len(places)) if is_named else 660 / steps
     width = gap * len(places) + 2 * _EDGE if is_named else 760.0
     told = "; ".join(f"{one.change}: {one.score:.4g}" for one in places)
-    sheet = _Sheet(width, title, f"score of {target}, {told}")
+    sheet = _Sheet(width, title, f"{name}, {told}")
     left = (width - gap * steps) / 2
     drawn, base = _stair(places, left, gap)
-    sheet.add(joined([_text(_EDGE, 12, cut(f"score of {target}", 95)), drawn]), base)
+    sheet.add(joined([_text(_EDGE, 12, cut(name, 95)), drawn]), base)
     sheet.add(_rule(_EDGE, -16, width - _EDGE), 0)
     sheet.add(*(_names_below if is_named else _list_below)(places, left, gap))
     signs = {False: ("target not reached", _ring(7, 7)), True: ("target reached", _diamond(7, 7))}

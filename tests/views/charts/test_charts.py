@@ -563,3 +563,57 @@ class TestDeclaredOrder:
         ax = parallel_chart(ORDINAL)
         heights = {one.get_text(): one.get_position()[1] for one in ax.texts if one.get_text() in SCHOOLING}
         assert heights == {"school": 0.0, "college": 0.5, "phd": 1.0}
+
+
+FRAME = pd.DataFrame({"chol": [200.0, 250.0, 300.0]})
+WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "change_chart": (change_chart, r"explanation is .*; give what explain\(\) returned"),
+    "parallel_chart": (parallel_chart, r"explanation is .*; give what explain\(\) returned"),
+    "plan_chart": (plan_chart, r"plan is .*; give what explainer.plan\(explanation\) returned"),
+    "line_chart": (line_chart, r"way is .*; give what explainer.scan_line\(x, y\) returned"),
+    "frequency_chart": (frequency_chart, r"cohort is .*; give answers.cohort\(\)"),
+    "distance_chart": (distance_chart, r"distances is .*; give a mapping .*distances_by_prediction"),
+    "distances_by_prediction": (distances_by_prediction, r"explanations is .*; give what explain_many\(\)"),
+    "decision_map": (charts.decision_map, r"drawn is .*; give ssba.charts.DecisionMap\("),
+}
+
+
+class TestWrongArguments:
+    @pytest.mark.parametrize(
+        "given", [FRAME, None, "heart", 3, [1, 2]], ids=["frame", "none", "text", "3", "list"]
+    )
+    @pytest.mark.parametrize("name", WRONG)
+    def test_a_chart_says_what_to_give_instead_of_something_else(self, name: str, given: Any) -> None:
+        draw, says = WRONG[name]
+        with pytest.raises(ssba.errors.ArgumentError, match=says):
+            draw(given)
+
+    @pytest.mark.parametrize("draw", [change_chart, parallel_chart])
+    def test_of_many_results_one_is_to_be_picked(self, draw: Callable[[Any], Any]) -> None:
+        with pytest.raises(
+            ssba.errors.ArgumentError, match=r"of type Explanations; pick one of them, such as"
+        ):
+            draw(MANY)
+
+    def test_results_are_neither_plans_nor_cohorts(self) -> None:
+        with pytest.raises(ssba.errors.ArgumentError, match="plan is of type Explanation;"):
+            plan_chart(FOUND)  # type: ignore[arg-type]
+        with pytest.raises(ssba.errors.ArgumentError, match="cohort is of type Explanations;"):
+            frequency_chart(MANY)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, dict])
+    def test_a_frame_is_taken_where_the_data_are_wanted(self, library: Callable[[Any], Any]) -> None:
+        columns = {name: [now, now] for name, now in QUERY.items()}
+        context = DataContext(columns)
+        assert change_chart(FOUND, library(columns)).svg == change_chart(FOUND, context).svg
+
+    def test_what_is_neither_a_frame_nor_a_context_is_refused(self) -> None:
+        for draw in (change_chart, parallel_chart):
+            with pytest.raises(ssba.errors.ArgumentError, match=r"data is 3; give a frame with the columns"):
+                draw(FOUND, 3)
+
+    def test_a_context_takes_mappings(self) -> None:
+        with pytest.raises(ssba.errors.ArgumentError, match=r"meanings is 'x'; give a mapping"):
+            DataContext(meanings="x")  # type: ignore[arg-type]
+        with pytest.raises(ssba.errors.ArgumentError, match=r"allowed is \[1\]; give a mapping"):
+            DataContext(allowed=[1])  # type: ignore[arg-type]

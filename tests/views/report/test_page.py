@@ -210,8 +210,8 @@ class TestOneQuery:
 
     def test_what_holds_back_is_told_with_what_relaxing_it_would_give(self) -> None:
         text = Reader(query_page(BOUNDED, ReportParts(why_not=WHY_NOT))).text
-        assert re.search(r"rate within 10%\s+the decision flips\s+0\.5083", text)
-        assert re.search(r"chol within 20%\s+a better score, but no flip\s+0\.4531", text)
+        assert re.search(r"rate within 10%\s+the target is reached\s+0\.5083", text)
+        assert re.search(r"chol within 20%\s+a better score, but not the target\s+0\.4531", text)
         assert re.search(r"sex == x\.sex\s+it takes another relaxation, too", text)
 
     def test_levers_that_cannot_are_told_from_those_not_found(self) -> None:

@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ssba.errors import ArgumentError
+from ssba.results.explanation import Counterfactual, Explanation, refuse_no_explanation
 from ssba.views.charts import style
-from ssba.views.charts.tracks import DataContext, Track, make_track, move_of
+from ssba.views.charts.tracks import Track, data_context, make_track, move_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ssba.results.explanation import Counterfactual, Explanation
 
 # With the query these are as many values as the scale of a category holds.
 _MOST_ANSWERS = 7
@@ -22,8 +21,8 @@ _NOW = {"color": style.NOW, "marker": "o", "linestyle": "--", "linewidth": 1.5, 
 
 
 def parallel_chart(
-    explanation: "Explanation",
-    data: DataContext | None = None,
+    explanation: Explanation,
+    data: Any = None,
     *,
     title: str = "",
     ax: "Axes | None" = None,
@@ -38,7 +37,7 @@ def parallel_chart(
     explanation : Explanation
         A result with one or more answers; the first seven are drawn.
     data : DataContext, optional
-        The meanings of the columns.
+        The meanings of the columns; a frame has none, and changes nothing here.
     title : str
         Above the picture.
     ax : matplotlib Axes, optional
@@ -54,6 +53,8 @@ def parallel_chart(
     >>> [line.get_text() for line in parallel_chart(found).get_legend().get_texts()]
     ['answer 1', 'answer 2', 'query']
     """
+    refuse_no_explanation("explanation", explanation)
+    known = data_context(data)
     answers = _answers(explanation)
     changed = {
         name: now for name, now in explanation.query.items() if any(name in one.changes for one in answers)
@@ -65,7 +66,7 @@ def parallel_chart(
         )
     # Every scale goes from the lowest of the values that are drawn to the highest.
     drawn = {name: [now, *(one.values[name] for one in answers)] for name, now in changed.items()}
-    around = replace(data or DataContext(), population=drawn)
+    around = replace(known, population=drawn)
     units = explanation.units
     # Of an ordinal column, too, only levels that are drawn, the lowest at the bottom.
     orders = {
@@ -90,7 +91,7 @@ def parallel_chart(
     return style.as_written(ax)
 
 
-def _answers(explanation: "Explanation") -> "tuple[Counterfactual, ...]":
+def _answers(explanation: Explanation) -> tuple[Counterfactual, ...]:
     """The counterfactuals to draw; where there are none, the bounded move."""
     move = move_of(explanation)
     return explanation.counterfactuals[:_MOST_ANSWERS] or (() if move is None else (move,))

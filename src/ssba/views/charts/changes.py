@@ -1,8 +1,8 @@
 """The change chart: from the value now to the proposed one, against the data."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ssba.views.charts.tracks import DataContext, tracks_of
+from ssba.views.charts.tracks import tracks_of
 from ssba.views.picture import Picture
 from ssba.views.svg import tracks_picture
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def change_chart(
     explanation: "Explanation",
-    data: DataContext | None = None,
+    data: Any = None,
     *,
     answer: int = 0,
     only_changes: bool = False,
@@ -28,8 +28,8 @@ def change_chart(
     ----------
     explanation : Explanation
         The result; its bounded move is drawn where there is no counterfactual.
-    data : DataContext, optional
-        The data, the allowed ranges and the meanings of the columns, as far as they are known.
+    data : frame or DataContext, optional
+        The background rows; or a `DataContext`, which also knows the allowed ranges and what columns mean.
     answer : int
         Which of several counterfactuals.
     only_changes : bool

@@ -1,23 +1,20 @@
 """Charts of many results: which columns change, and how far the boundary is."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ssba.arguments import came, instance, listed
 from ssba.errors import ArgumentError
 from ssba.results import text
+from ssba.results.cohort.summary import Cohort
+from ssba.results.explanation import Explanation
 from ssba.views.picture import Picture
 from ssba.views.svg import bars_picture, distances_picture
 
-if TYPE_CHECKING:
-    from ssba.results.cohort.summary import Cohort
-    from ssba.results.explanation import Explanation
 
-
-def frequency_chart(
-    cohort: "Cohort", *, meanings: Mapping[str, str] | None = None, title: str = ""
-) -> Picture:
+def frequency_chart(cohort: Cohort, *, meanings: Mapping[str, str] | None = None, title: str = "") -> Picture:
     """Draw in which share of the answers each column changes, and which way.
 
     Parameters
@@ -29,6 +26,7 @@ def frequency_chart(
     title : str
         Above the picture.
     """
+    instance("cohort", cohort, Cohort, "give answers.cohort(), of what explain_many() returned")
     used = [one for one in cohort.columns if one.changed]
     if not used:
         raise ArgumentError("frequency_chart: no query of the cohort has a counterfactual; nothing changes")
@@ -37,13 +35,16 @@ def frequency_chart(
     return bars_picture(used, total, meanings or {}, title)
 
 
-def distances_by_prediction(explanations: Sequence["Explanation"]) -> dict[str, list[float]]:
+def distances_by_prediction(explanations: Sequence[Explanation]) -> dict[str, list[float]]:
     """Return the distances of the counterfactuals found, by what the model says about the queries.
 
     As the nearest counterfactual lies just past the boundary, these are the queries' distances to it.
     """
     found: dict[str, list[float]] = {}
-    for one in explanations:
+    wanted = "give what explain_many() returned, or a list of results"
+    for one in listed("explanations", explanations, wanted):
+        if not isinstance(one, Explanation):
+            raise ArgumentError(f"explanations is {came(explanations)}; {wanted}")
         if one.best is not None:
             found.setdefault(text.show(one.prediction), []).append(one.best.distance)
     return found
@@ -67,6 +68,11 @@ def distance_chart(distances: Mapping[str, Sequence[float]], *, unit: str = "", 
     >>> distance_chart({"disease": [0.2, 1.4, 2.0], "no disease": [0.7, 0.9]}).title
     'rows within that distance, disease (3 rows): half within 1.4; no disease (2 rows): half within 0.7'
     """
+    if not isinstance(distances, Mapping):
+        raise ArgumentError(
+            f"distances is {came(distances)}; give a mapping from groups to distances, such as "
+            "ssba.charts.distances_by_prediction(answers)"
+        )
     groups = {label: _distances(label, given) for label, given in distances.items()}
     groups = {f"{label} ({_rows(len(values))})": values for label, values in groups.items() if values}
     if not groups:

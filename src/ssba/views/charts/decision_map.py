@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arguments import instance
 from ssba.errors import ArgumentError
 from ssba.views.charts.style import as_written, new_axes
 
@@ -155,6 +156,7 @@ def decision_map(drawn: DecisionMap, ax: "Axes | None" = None) -> "Axes":
     >>> ax.get_xlabel()
     'dose (mg)'
     """
+    instance("drawn", drawn, DecisionMap, "give ssba.charts.DecisionMap(x, y, reached, query, outcomes)")
     ax = new_axes(8.0, 6.4) if ax is None else ax
     _draw_sides(drawn, ax)
     _draw_points(drawn, ax)

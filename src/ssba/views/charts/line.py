@@ -3,16 +3,16 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ssba.arguments import instance
 from ssba.results import text
+from ssba.results.line_scan import LineScan
 from ssba.views.charts import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ssba.results.line_scan import LineScan
 
-
-def line_chart(way: "LineScan", *, title: str = "", ax: "Axes | None" = None) -> "Axes":
+def line_chart(way: LineScan, *, title: str = "", ax: "Axes | None" = None) -> "Axes":
     """Draw the score on the straight line between two rows, and where the decision changes.
 
     Parameters
@@ -24,12 +24,14 @@ def line_chart(way: "LineScan", *, title: str = "", ax: "Axes | None" = None) ->
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     """
+    instance("way", way, LineScan, "give what explainer.scan_line(x, y) returned")
     ax = style.new_axes(7.5, 4.2) if ax is None else ax
     percents = [100 * share for share in way.shares]
     scores = [score for score in way.scores if score is not None]
     if len(scores) == len(percents):
-        ax.plot(percents, scores, color=style.INK, linewidth=1.8, label=f"score of {way.target}", zorder=2)
-        ax.set_ylabel(f"score of {way.target}", fontsize=style.TEXT)
+        name = "predicted value" if way.gives_values else f"score of {way.target}"
+        ax.plot(percents, scores, color=style.INK, linewidth=1.8, label=name, zorder=2)
+        ax.set_ylabel(name, fontsize=style.TEXT)
     else:
         ax.set_yticks([])
     _shade_reached(ax, way, percents)
@@ -54,7 +56,7 @@ def line_chart(way: "LineScan", *, title: str = "", ax: "Axes | None" = None) ->
     return style.as_written(ax)
 
 
-def _shade_reached(ax: "Axes", way: "LineScan", percents: list[float]) -> None:
+def _shade_reached(ax: "Axes", way: LineScan, percents: list[float]) -> None:
     """Colour the parts of the way, from turn to turn, that reach the target."""
     edges = [0.0, *(100 * turn.share for turn in way.crossings), percents[-1]]
     sides = [way.reached[0], *(turn.reached for turn in way.crossings)]

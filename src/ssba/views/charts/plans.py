@@ -1,18 +1,15 @@
 """The plan chart: the score of the target, step by step."""
 
-from typing import TYPE_CHECKING
-
+from ssba.arguments import instance
 from ssba.errors import ArgumentError
 from ssba.results import text
+from ssba.results.plan import Plan, Step, gives_values
 from ssba.views.picture import Picture
 from ssba.views.svg import Place, steps_picture
 
-if TYPE_CHECKING:
-    from ssba.results.plan import Plan, Step
 
-
-def plan_chart(plan: "Plan", *, title: str = "") -> Picture:
-    """Draw the score of the target step by step, each step named, and where the decision flips.
+def plan_chart(plan: Plan, *, title: str = "") -> Picture:
+    """Draw the score of the target step by step, each step named, and where the target is reached.
 
     Parameters
     ----------
@@ -29,6 +26,7 @@ def plan_chart(plan: "Plan", *, title: str = "") -> Picture:
     >>> plan_chart(Plan({"chol": 286}, "ill", 0.31, "'well'", (step,), True)).title
     "score of 'well', now: 0.31; chol 286 to 240: 0.53"
     """
+    instance("plan", plan, Plan, "give what explainer.plan(explanation) returned")
     known = [step.score_after for step in plan.steps if step.score_after is not None]
     if plan.score is None or len(known) < len(plan.steps) or not plan.steps:
         raise ArgumentError(
@@ -40,10 +38,11 @@ def plan_chart(plan: "Plan", *, title: str = "") -> Picture:
         Place(score, _change(step, plan.units), step.reached, step.gain)
         for score, step in zip(known, plan.steps, strict=True)
     ]
-    return steps_picture([Place(plan.score, "now", False), *places], plan.target, title)
+    name = f"predicted value, toward {plan.target}" if gives_values(plan) else f"score of {plan.target}"
+    return steps_picture([Place(plan.score, "now", False), *places], name, title)
 
 
-def _change(step: "Step", units: dict[str, str]) -> str:
+def _change(step: Step, units: dict[str, str]) -> str:
     return ", ".join(
         f"{name} {text.cell(before)} to {text.cell(after, units.get(name))}"
         for name, (before, after) in step.changes.items()

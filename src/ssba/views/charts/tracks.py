@@ -8,18 +8,17 @@ import numbers
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ssba.arguments import is_number
+from ssba.arguments import came, is_number, mapping
 from ssba.columns.features import is_missing
+from ssba.columns.frames import is_frame
 from ssba.constraints.constraint import constraint, fixed
 from ssba.errors import ArgumentError, ConstraintError
 from ssba.results import text
-
-if TYPE_CHECKING:
-    from ssba.results.explanation import Counterfactual, Explanation
+from ssba.results.explanation import Counterfactual, Explanation, refuse_no_explanation
 
 _BINS = 40
 _MOST_LEVELS = 8
@@ -51,6 +50,8 @@ class DataContext:
     meanings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        mapping("allowed", self.allowed, '{"chol": (160, 240)}')
+        mapping("meanings", self.meanings, '{"chol": "cholesterol"}')
         for name, ends in self.allowed.items():
             if isinstance(ends, str) or not isinstance(ends, Iterable):
                 raise ArgumentError(
@@ -76,6 +77,24 @@ class DataContext:
     def label(self, name: str) -> str:
         """What a column is called in a picture."""
         return self.meanings.get(name, name)
+
+
+def data_context(given: Any) -> DataContext:
+    """Return what is known about the data; a frame, or columns, are the population.
+
+    >>> data_context({"chol": [180, 210]}).values("chol"), data_context(None).population
+    ([180, 210], None)
+    """
+    if given is None:
+        return DataContext()
+    if isinstance(given, DataContext):
+        return given
+    if not is_frame(given) and not isinstance(given, Mapping):
+        raise ArgumentError(
+            f"data is {came(given)}; give a frame with the columns of the query, or "
+            "ssba.charts.DataContext(frame, allowed=..., meanings=...)"
+        )
+    return DataContext(given)
 
 
 @dataclass(frozen=True)
@@ -149,8 +168,8 @@ class Track:
 
 
 def tracks_of(
-    explanation: "Explanation",
-    data: DataContext | None = None,
+    explanation: Explanation,
+    data: Any = None,
     answer: int = 0,
     only_changes: bool = False,
 ) -> tuple[Track, ...]:
@@ -160,7 +179,7 @@ def tracks_of(
     ----------
     explanation : Explanation
         The result; without an answer nothing is changed.
-    data : DataContext, optional
+    data : DataContext or frame, optional
         The data, the allowed ranges and the meanings of the columns.
     answer : int
         Which of several counterfactuals.
@@ -176,7 +195,8 @@ def tracks_of(
     >>> [(track.label, track.caption) for track in tracks_of(found)]
     [('chol', '286 to 240'), ('sex', 'male, fixed')]
     """
-    around = data or DataContext()
+    refuse_no_explanation("explanation", explanation)
+    around = data_context(data)
     move = move_of(explanation, answer)
     values = explanation.query if move is None else move.values
     held, units, orders = fixed_columns(explanation), explanation.units, explanation.orders
@@ -188,7 +208,7 @@ def tracks_of(
     return tuple(track for track in made if track.is_changed or not only_changes)
 
 
-def move_of(explanation: "Explanation", answer: int = 0) -> "Counterfactual | None":
+def move_of(explanation: Explanation, answer: int = 0) -> Counterfactual | None:
     """The answer that is shown: a counterfactual, the bounded move where there is none, or None."""
     answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
     if not answers and answer == 0:
@@ -198,7 +218,7 @@ def move_of(explanation: "Explanation", answer: int = 0) -> "Counterfactual | No
     return answers[answer]
 
 
-def fixed_columns(explanation: "Explanation") -> frozenset[str]:
+def fixed_columns(explanation: Explanation) -> frozenset[str]:
     """The columns that a constraint of the result holds at the query's value."""
     known = set()
     for one in explanation.constraints:

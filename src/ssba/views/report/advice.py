@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
 from ssba.results import prose, text
+from ssba.results.plan import gives_values
 from ssba.results.prose import Wording
 from ssba.views.charts.plans import plan_chart
 from ssba.views.charts.tracks import DataContext
@@ -24,20 +25,20 @@ def plan_section(plan: "Plan", wording: Wording) -> Markup | None:
     if not plan.steps:
         return section("Step by step", paragraph(plan.sentence))
     has_scores = None not in (plan.score, *(step.score_after for step in plan.steps))
-    heads = [
-        "Step",
-        "What to do",
-        Cell("Score after it", "number"),
-        Cell("It adds", "number"),
-        "The model then says",
-    ]
-    rows = [_step_row(number, step, wording) for number, step in enumerate(plan.steps, start=1)]
+    named = ("Predicted value after it", "Nearer by") if gives_values(plan) else ("Score after it", "It adds")
+    heads = ["Step", "What to do", *(Cell(name, "number") for name in named)]
+    # What a regressor says is the number itself.
+    heads += [] if gives_values(plan) else ["The model then says"]
+    caption = (
+        "Predicted value after each step" if gives_values(plan) else "Score of the target after each step"
+    )
+    rows = [_step_row(number, step, plan, wording) for number, step in enumerate(plan.steps, start=1)]
     return section(
         "Step by step",
         paragraph(_plan_intro(plan)),
         *(paragraph(remark) for remark in _plan_remarks(plan, wording)),
         table("The steps of the plan, in order", heads, rows),
-        figure(plan_chart(plan), "Score of the target after each step") if has_scores else None,
+        figure(plan_chart(plan), caption) if has_scores else None,
     )
 
 
@@ -60,13 +61,13 @@ def _plan_remarks(plan: "Plan", wording: Wording) -> list[str]:
     return sentences
 
 
-def _step_row(number: int, step: "Step", wording: Wording) -> list[Any]:
+def _step_row(number: int, step: "Step", plan: "Plan", wording: Wording) -> list[Any]:
     return [
         str(number),
         Cell(prose.actions(step.changes, wording), "wrap"),
         Cell(prose.short(step.score_after), "number"),
         Cell("" if step.gain is None else f"{step.gain:+.3g}", "number"),
-        text.show(step.prediction),
+        *([] if gives_values(plan) else [text.show(step.prediction)]),
     ]
 
 
@@ -104,22 +105,22 @@ def _interval_row(interval: "Interval", around: DataContext) -> list[Any]:
     ]
 
 
-def why_not_section(why: "WhyNot", wording: Wording) -> Markup:
-    """Show what stands in the way, and what to relax."""
+def why_not_section(why: "WhyNot", wording: Wording, number: str = "score") -> Markup:
+    """Show what stands in the way, and what to relax; `number` is what the model's scores are called."""
     parts: list[Any] = [paragraph(why.sentence)]
     if why.relaxations:
-        heads = ["Relax", "Ask for", "Then this flips the decision", Cell("Distance", "number")]
+        heads = ["Relax", "Ask for", "Then this reaches the target", Cell("Distance", "number")]
         rows = [_relaxation_row(one, wording) for one in why.relaxations[:_MOST_LISTED]]
         caption = "What to relax: one constraint before two, then by how much it is loosened"
         parts.append(table(caption, heads, rows))
         parts.append(_more(len(why.relaxations), "more relaxations were found."))
     if why.bindings:
         parts.append(element("h3", "What holds it back"))
-        rows = [_binding_row(one) for one in why.bindings]
+        rows = [_binding_row(one, number) for one in why.bindings]
         parts.append(
             table(
                 "What would come of relaxing one constraint alone",
-                ["Relaxing", "Then", Cell("Score", "number")],
+                ["Relaxing", "Then", Cell(number.capitalize(), "number")],
                 rows,
             )
         )
@@ -130,7 +131,7 @@ def _relaxation_row(one: "Relaxation", wording: Wording) -> list[Any]:
     instead = [element("code", asked) if asked else "leave it out" for asked in one.relaxed]
     then = prose.actions(one.changes, wording) if one.changes else "nothing"
     if not one.flips:
-        then = "there are feasible rows then, but none was found that flips"
+        then = "there are feasible rows then, but none was found that reaches the target"
     return [
         Cell(text.join(one.words), "wrap"),
         Cell(joined(element("div", asked) for asked in instead), "wrap"),
@@ -139,24 +140,25 @@ def _relaxation_row(one: "Relaxation", wording: Wording) -> list[Any]:
     ]
 
 
-def _binding_row(one: "Binding") -> list[Any]:
-    then = "the decision flips"
+def _binding_row(one: "Binding", number: str) -> list[Any]:
+    then = "the target is reached"
     if not one.flips:
-        then = "it takes another relaxation, too" if one.score is None else "a better score, but no flip"
+        better = f"a better {number}, but not the target"
+        then = "it takes another relaxation, too" if one.score is None else better
     score = "" if one.score is None else prose.short(one.score)
     return [element("code", one.constraint), then, Cell(score, "number")]
 
 
 def levers_section(menu: "LeverTable", wording: Wording) -> Markup:
-    """Show which columns can flip the decision, alone or together, and which cannot."""
+    """Show which columns can reach the target, alone or together, and which cannot."""
     parts: list[Any] = [paragraph(menu.sentence)]
     if menu.levers:
-        heads = ["Change only", "To flip the decision", Cell("Distance", "number"), "Shown"]
+        heads = ["Change only", "To reach the target", Cell("Distance", "number"), "Shown"]
         rows = [_lever_row(one, wording) for one in menu.levers]
-        parts.append(table("Columns that can flip the decision, nearest first", heads, rows))
+        parts.append(table("Columns that can reach the target, nearest first", heads, rows))
     if menu.unable:
         heads = ["Change only", "Outcome", Cell("Rows asked", "number")]
-        parts.append(element("h3", "What does not flip it"))
+        parts.append(element("h3", "What does not reach it"))
         rows = [_vain_row(one) for one in menu.unable[:_MOST_LISTED]]
         parts.append(table("Columns for which nothing was found", heads, rows))
         parts.append(_more(len(menu.unable), "more sets of columns for which nothing was found."))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ssba.arguments import file_to_write
 from ssba.errors import ArgumentError
 from ssba.html import Markup, element
-from ssba.results import prose
+from ssba.results import prose, text
 from ssba.results.cohort.summary import Cohort, cohort_of
 from ssba.views.charts.tracks import DataContext
 from ssba.views.report import advice
@@ -116,7 +116,7 @@ def query_page(explanation: "Explanation", parts: ReportParts | None = None, tit
         one.changes(explanation, around),
         None if given.plan is None else advice.plan_section(given.plan, wording),
         None if given.ranges is None else advice.ranges_section(given.ranges, around),
-        None if given.why_not is None else advice.why_not_section(given.why_not, wording),
+        None if given.why_not is None else _why_not(given.why_not, explanation, wording),
         None if given.levers is None else advice.levers_section(given.levers, wording),
         one.evidence(explanation),
         _pictures(given.pictures),
@@ -125,6 +125,11 @@ def query_page(explanation: "Explanation", parts: ReportParts | None = None, tit
         one.provenance([explanation]),
     ]
     return page(title or "What would change the model's answer", "Counterfactual explanation", sections)
+
+
+def _why_not(why: "WhyNot", explanation: "Explanation", wording: prose.Wording) -> Markup:
+    is_value = text.is_value(explanation.prediction, explanation.score)
+    return advice.why_not_section(why, wording, "predicted value" if is_value else "score")
 
 
 def cohort_page(

@@ -51,7 +51,8 @@ def _key_facts(explanation: "Explanation") -> dict[str, Any]:
     look = "then" if reaches else "moved"
     after = "With the change" if reaches else "With the bounded move"
     said[after] = element("span", text.show(move.prediction), class_=look)
-    if explanation.score is not None and move.score is not None:
+    has_scores = explanation.score is not None and move.score is not None
+    if has_scores and not text.is_value(move.prediction, move.score):
         said["Score of the target"] = f"{prose.short(explanation.score)} → {prose.short(move.score)}"
     said[f"Distance ({explanation.metric})"] = f"{move.distance:.4g}"
     return said
@@ -107,7 +108,7 @@ def _all_answers(explanation: "Explanation", around: DataContext) -> Markup:
     rows.append(
         ["The model says", text.show(explanation.prediction), *(text.show(one.prediction) for one in answers)]
     )
-    if explanation.score is not None:
+    if explanation.score is not None and not text.is_value(explanation.prediction, explanation.score):
         scores = [prose.short(one.score) for one in answers]
         rows.append(["Score of the target", prose.short(explanation.score), *scores])
     rows.append(["Distance", "0", *(f"{one.distance:.4g}" for one in answers)])
