@@ -48,7 +48,7 @@ def _members(owner: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_public_method(name: str, value: Any) -> bool:
-    return not name.startswith("_") and inspect.isfunction(value)
+    return not name.startswith("_") and isinstance(value, types.FunctionType | property)
 
 
 def _written(name: str, value: Any) -> str:

@@ -103,8 +103,13 @@ class Case:
         return np.column_stack([1 - chance, chance])
 
     def options(self) -> dict[str, Any]:
-        """What `ssba.Explainer` needs to know besides model and data."""
-        return {"target": self.target, "scale": self.rules.scale}
+        """What `ssba.Explainer` needs to know besides model and data: kinds are those of all methods."""
+        # Peers are measured in environments of their own, without ssba.
+        import ssba
+
+        kinds = {"real": ssba.numeric(), "whole": ssba.integer()}
+        features = {one.name: kinds[one.kind] for one in self.columns if one.kind in kinds}
+        return {"target": self.target, "scale": self.rules.scale, "features": features}
 
     @property
     def constraints(self) -> tuple[str, ...]:

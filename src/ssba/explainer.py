@@ -38,6 +38,7 @@ from ssba.pipeline.answer import Request, explain_requests
 from ssba.pipeline.asking import failing_row
 from ssba.progress import bar
 from ssba.results.certificate import Certificate, CertificateCheck, certified
+from ssba.results.column_table import ColumnTable
 from ssba.results.explanation import (
     Counterfactual,
     Explanation,
@@ -91,7 +92,8 @@ class Explainer:
         ``ssba.probability(label, at_least=0.7)``; for a regressor ``ssba.value_between(low, high)`` or
         ``ssba.value_change(at_least=10)``. `explain` takes another one for a single call.
     features : mapping, optional
-        Columns whose kind the dtype does not tell: ``{"cp": ssba.categorical(), "age": ssba.integer()}``.
+        Kinds that dtypes and values do not tell: ``{"cp": ssba.categorical(), "dose": ssba.numeric()}``. The
+        property `columns` shows what was decided about each column, and why.
     columns : sequence of str, optional
         The names of the columns of a NumPy array; ``x0``, ``x1``, ... without them.
     distance : {"l2", "l1", "gower"}
@@ -163,6 +165,11 @@ class Explainer:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
+
+    @property
+    def columns(self) -> ColumnTable:
+        """What was decided about each column: kind, range, step, levels, scale, and why."""
+        return ColumnTable(self._engine.columns, self._engine.space.layout)
 
     def explain(
         self,

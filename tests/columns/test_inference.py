@@ -1,4 +1,4 @@
-"""Kinds come from dtypes unless declared; what cannot be meant is refused by name."""
+"""Kinds come from dtypes and values unless declared; what cannot be meant is refused by name."""
 
 import datetime as dt
 import math
@@ -31,6 +31,7 @@ def inferred(cells: Any, declaration: Declaration | None = None) -> Feature:
         (pd.Categorical(["u", "v"]), "categorical"),
         (pd.Categorical(["u", "v"], ordered=True), "ordinal"),
         ([True, False], "boolean"),
+        (pd.to_datetime(["2020-01-01", "NaT"]), "date"),
         (pd.array([True, None], dtype="boolean"), "boolean"),
     ],
 )
@@ -93,7 +94,10 @@ def test_declarations_win_over_dtypes() -> None:
         ([1.0, math.inf], None, ["'a'", "infinite"]),
         ([1.0, math.inf], categorical(), ["'a'", "inf"]),
         ([dt.date(2020, 1, 1)] * 2, None, ["'a'"]),
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), None, ["'a'", "datetime64"]),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]).tz_localize("UTC"), None, ["'a'", "tz_localize(None)"]),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), numeric(), ["'a'", "declared numeric", "dates"]),
+        (pd.to_timedelta([1, 2], unit="D"), None, ["'a'", "timedelta64"]),
+        ([1.0, 2.0], Declaration("date"), ["'a'", "declared date"]),
         (pd.Series([1, 2.5, None], dtype=object), None, ["'a'", "dtype object", "astype(float)"]),
         (pd.Series([[1], [2]]), None, ["'a'"]),
         (pd.Series([{"k": 1}, {"k": 2}]), None, ["'a'"]),
@@ -163,3 +167,58 @@ def test_whole_numbers_that_a_float_cannot_tell_apart_are_refused(cells: Any, de
     # int64 holds them; what cannot is the 64-bit float that everything is computed in.
     with pytest.raises(SchemaError, match=r"beyond 2\*\*53 .* leave an identifier out .* turn it into text"):
         inferred(cells, declaration)
+
+
+class TestValues:
+    @pytest.mark.parametrize(
+        ("cells", "kind", "step"),
+        [
+            ([56.0, 61.0, 40.0] * 5, "integer", 1.0),
+            ([0.0, 1.0] * 5, "boolean", None),
+            ([0, 1] * 5, "boolean", None),
+            (pd.array([0, 1, None] * 5, dtype="Int64"), "boolean", None),
+            (np.array([0.1, 2.3, 6.2] * 5, dtype=np.float32), "numeric", 0.1),
+            ([0.123456, 2.3, 6.2] * 5, "numeric", None),
+            ([56.0, 61.0], "numeric", None),
+            ([0, 1], "integer", 1.0),
+            ([3.0] * 20, "numeric", None),
+        ],
+    )
+    def test_they_decide_where_there_are_enough(self, cells: Any, kind: str, step: float | None) -> None:
+        feature = inferred(cells)
+        assert (feature.kind, feature.step) == (kind, step)
+
+    @pytest.mark.parametrize(
+        ("cells", "declaration", "kind", "step"),
+        [
+            ([56.0, 61.0] * 5, numeric(), "numeric", None),
+            ([0.0, 1.0] * 5, numeric(step=0.5), "numeric", 0.5),
+            ([0, 1] * 5, integer(), "integer", 1.0),
+            ([0.5, 1.5] * 5, categorical(), "categorical", None),
+        ],
+    )
+    def test_declarations_win(
+        self, cells: Any, declaration: Declaration, kind: str, step: float | None
+    ) -> None:
+        feature = inferred(cells, declaration)
+        assert (feature.kind, feature.step, feature.why, feature.by_values) == (kind, step, "declared", False)
+
+    def test_each_column_of_an_array_is_read_by_itself(self) -> None:
+        rows = np.column_stack([np.arange(20.0), np.arange(20) % 2, np.linspace(0, 1, 20) ** 3])
+        kinds = [infer_feature(column, None).kind for column in read_columns(rows)]
+        assert kinds == ["integer", "boolean", "numeric"]
+
+    @pytest.mark.parametrize(
+        ("cells", "cell", "words"),
+        [
+            ([56.0, 61.0, 70.0] * 5, 56.5, ["'a'", "not a whole number", "all its values", "ssba.numeric()"]),
+            ([0.0, 1.0] * 5, 0.5, ["'a'", "neither 0 nor 1", "ssba.numeric()"]),
+        ],
+    )
+    def test_a_query_that_does_not_fit_is_told_what_to_declare(
+        self, cells: Any, cell: float, words: list[str]
+    ) -> None:
+        with pytest.raises(SchemaError) as caught:
+            inferred(cells).code(cell)
+        for word in words:
+            assert word in str(caught.value)

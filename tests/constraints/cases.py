@@ -15,6 +15,9 @@ FEATURES = {
         Feature("job", "categorical", ("cook", "nurse", "pilot")),
         Feature("wish", "categorical", ("pilot", "vet", "cook")),
         Feature("fbs", "boolean", (False, True)),
+        Feature("smokes", "boolean", (0, 1), data_low=0.0, data_high=1.0),
+        Feature("drinks", "boolean", (0, 1), data_low=0.0, data_high=1.0),
+        Feature("since", "date", step=1.0, data_low=10_000.0, data_high=20_000.0),
     )
 }
 X = {
@@ -27,4 +30,7 @@ X = {
     "job": "cook",
     "wish": "vet",
     "fbs": True,
+    "smokes": 1,
+    "drinks": 0,
+    "since": "2020-01-31",
 }

@@ -81,7 +81,7 @@ class TestData:
         ("frame", "parts"),
         [
             (FRAME.set_axis(["age", "chol", "age"], axis=1), ("'age'", "duplicate", "rename")),
-            (FRAME.assign(when=pd.Timestamp("2020-01-01")), ("'when'", "datetime64", "days")),
+            (FRAME.assign(when=pd.Timedelta(days=1)), ("'when'", "timedelta64", "convert")),
             (FRAME.assign(odd=pd.Series([[1]] * 80, dtype=object)), ("'odd'", "convert")),
             (FRAME.assign(odd=pd.Series([{}] * 80, dtype=object)), ("'odd'", "convert")),
             (FRAME.assign(odd=pd.Series([b"x"] * 80, dtype=object)), ("'odd'", "b'x'", "convert")),

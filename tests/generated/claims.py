@@ -50,7 +50,7 @@ def _numbers(case: Case) -> list[float | None]:
 
 
 def _check_price(case: Case) -> None:
-    """Check what fewer columns may cost: 10% or 50% over the nearest row found."""
+    """Check what fewer columns may cost, 10% or 50% over the nearest row found, and what fewer digits may."""
     options, best, near = case.world.options, case.result.best, case.result.evidence.nearer_than
     if best is None or near is None:
         return
@@ -58,7 +58,7 @@ def _check_price(case: Case) -> None:
     if options.sparsity == "none" and options.wants_sets:
         price = 1.1
     if options.ball is None and not (options.wants_sets and options.k > 1):
-        fits = best.distance <= near * price * (1 + 1e-6) + 1e-12
+        fits = best.distance <= near * price * (1 + 1e-6) + case.truth.last_digits + 1e-12
         case.check(
             "price", fits, f"{best.distance} over {near}, {best.distance / max(near, 1e-300):.4f} > {price}"
         )

@@ -31,7 +31,10 @@ def exact(number: float) -> Fraction:
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `declared` tells whether the explainer is told about it, or goes by its dtype."""
+    """One column; `declared` tells whether the explainer is told about it, or goes by its dtype and values.
+
+    `decimals` is how many the data's real numbers have, where these are few.
+    """
 
     name: str
     kind: Kind
@@ -41,6 +44,7 @@ class Column:
     low: float = -math.inf
     high: float = math.inf
     declared: bool = False
+    decimals: int | None = None
 
     @property
     def is_number(self) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from decimal import Decimal
 from typing import Literal, get_args
 
 import numpy as np
@@ -129,6 +130,27 @@ def _cells(rng: Rng, column: Column, count: int, taste: Taste) -> Matrix:
     shift, spread = float(rng.choice([0.0, 0.0, 3.0, -20.0, 120.0])), float(rng.choice([1.0, 1.0, 0.2, 15.0]))
     cells = rng.normal(shift, spread, count)
     return column.stored(np.round(cells, int(rng.choice([1, 2, 3]))) if rng.random() < 0.6 else cells)
+
+
+def as_shown(columns: tuple[Column, ...], data: Matrix) -> tuple[Column, ...]:
+    """Give columns that are not declared the kinds that docs/columns.md reads off their numbers."""
+    return tuple(_shown(one, cells) for one, cells in zip(columns, data.T, strict=True))
+
+
+def _shown(column: Column, cells: Matrix) -> Column:
+    numbers = cells[np.isfinite(cells)]
+    if column.declared or not column.is_number or len(numbers) < 10 or len(set(numbers)) == 1:
+        return column
+    if set(numbers) == {0.0, 1.0}:
+        return replace(column, kind="boolean", levels=(0, 1), step=None)
+    if column.dtype == "int64":
+        return column
+    texts = [str(np.float32(one)) if column.is_single else repr(float(one)) for one in numbers]
+    places = max(-int(Decimal(text).normalize().as_tuple().exponent) for text in texts)
+    if places <= 0:
+        return replace(column, kind="integer", step=1.0)
+    few = (max(map(Decimal, texts)) - min(map(Decimal, texts))) * 10**places <= 200
+    return replace(column, step=float(f"1e-{places}")) if few else replace(column, decimals=places)
 
 
 def declared_bounds(rng: Rng, columns: tuple[Column, ...], data: Matrix) -> tuple[Column, ...]:

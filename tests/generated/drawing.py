@@ -10,6 +10,7 @@ from tests.generated.columns import Column, Matrix
 from tests.generated.draw_columns import (
     Rng,
     Taste,
+    as_shown,
     declared_bounds,
     draw_columns,
     draw_data,
@@ -50,7 +51,7 @@ def _world(rng: Rng, seed: int, family: Family) -> World | None:
     count = int(rng.integers(2, 5 if taste == "small" or family in ("forest", "boosting") else 6))
     columns = draw_columns(rng, taste, count, as_array)
     data = draw_data(rng, columns, taste)
-    columns = declared_bounds(rng, columns, data)
+    columns = as_shown(declared_bounds(rng, columns, data), data)
     model: Model
     if family in ("table", "function"):
         model = draw_function(rng, columns, data, family)

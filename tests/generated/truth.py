@@ -248,6 +248,12 @@ class Truth:
             return np.asarray(np.sqrt((parts * parts).sum(axis=1)))
         return np.asarray(parts.sum(axis=1))
 
+    @cached_property
+    def last_digits(self) -> float:
+        """How far one unit of the data's last decimal leads, in all columns of few decimals at once."""
+        units = [0.0 if one.decimals is None else 10.0**-one.decimals for one in self.world.columns]
+        return float(self.distance(self.world.query[None, :] + np.array(units))[0])
+
     def obeys_options(self, Z: Matrix) -> Mask:
         """Tell rows that keep to the limits that options set, but for a ball."""
         options = self.world.options

@@ -42,6 +42,7 @@ def made_results() -> dict[str, JsonForm]:
     certificate = explainer.certificate(found)
     many = explainer.explain_many(DATA[:20])
     made: list[JsonForm] = [
+        explainer.columns,
         found,
         many,
         many.cohort(by="sex"),

@@ -214,20 +214,6 @@ class TestBudgets:
             f"budget=ssba.Budget({more}=...)."
         )
 
-    def test_time_that_ends_before_the_model_is_asked_blames_no_constraint(self) -> None:
-        out = self.ended(
-            status=ssba.results.Status.OUT_OF_BUDGET,
-            counterfactuals=(),
-            prediction=None,
-            constraints=(),
-            stopped="seconds",
-            budget=ssba.Budget(seconds=0.001),
-        )
-        assert out == (
-            "The budget of 0.001 seconds ran out before the model was asked; allow more with "
-            "budget=ssba.Budget(seconds=...)."
-        )
-
 
 class TestProbabilities:
     GOAL = ssba.probability("well", at_least=0.7)

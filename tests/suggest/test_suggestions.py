@@ -99,8 +99,8 @@ class TestColumns:
 
     def test_a_column_that_cannot_be_read_is_told_and_left_alone(self) -> None:
         tags: Any = [{1}] * ROWS
-        dates = CLINIC[["age"]].assign(seen=pd.Timestamp("2020-01-01"), tags=tags)
-        proposed = suggest_constraints(dates)
+        odd = CLINIC[["age"]].assign(seen=pd.Timedelta(days=1), tags=tags)
+        proposed = suggest_constraints(odd)
         assert about(proposed, "seen").flag == about(proposed, "tags").flag == "unreadable"
         assert "convert" in about(proposed, "seen").reasons[0]
         assert proposed.texts == ("age >= x.age",)

@@ -1,4 +1,4 @@
-"""Features: what a column means, said by the user or inferred from its dtype."""
+"""Features: what a column means, said by the user or inferred from its dtype and values."""
 
 import difflib
 import math
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
+
 from ssba.arguments import is_number, listed, listing, mapping, number
+from ssba.columns.dates import date_text, day_number
 from ssba.errors import ArgumentError, SchemaError
 
 _HUGE = 1e300
@@ -16,7 +19,7 @@ LARGEST_SINGLE = 3.4028234663852886e38
 # The largest whole number that a 64-bit float tells from both its neighbours.
 LARGEST_EXACT = 2.0**53 - 1
 
-Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean"]
+Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean", "date"]
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,9 @@ class Feature:
 
     `levels` are the user's own values in code order. `low` and `high` are declared hard
     bounds; `data_low` and `data_high` are what the background data shows, in encoded units; `storable`
-    is what the column's dtype can hold.
+    is what the column's dtype can hold. `why` tells what decided the kind, and `by_values` that the data's
+    values did, not the user or the dtype. `decimals` is how many the numbers of the data have, where these
+    are real numbers of few decimals.
     """
 
     name: str
@@ -141,6 +146,9 @@ class Feature:
     data_low: float = -math.inf
     data_high: float = math.inf
     storable: tuple[float, float] = (-math.inf, math.inf)
+    why: str = ""
+    by_values: bool = False
+    decimals: int | None = None
 
     @property
     def is_discrete(self) -> bool:
@@ -163,6 +171,16 @@ class Feature:
         return self.kind in ("ordinal", "categorical", "boolean")
 
     @property
+    def is_zero_one(self) -> bool:
+        """Whether the two values are the numbers 0 and 1, so that they are their own codes."""
+        return self.kind == "boolean" and self.levels == (0, 1) and not isinstance(self.levels[0], bool)
+
+    @property
+    def number_step(self) -> float | None:
+        """The step of a column's numbers; None where any number will do, or where there are none."""
+        return 1.0 if self.is_zero_one else self.step
+
+    @property
     def is_constant(self) -> bool:
         """Whether the background data holds a single value."""
         return not self.data_low < self.data_high
@@ -175,7 +193,9 @@ class Feature:
         """
         if is_missing(value):
             return math.nan
-        return self._level_code(value) if self.has_levels else self._number(value)
+        if self.has_levels:
+            return self._level_code(value)
+        return self._in_range(self._days(value) if self.kind == "date" else self._number(value), value)
 
     def value(self, code: float) -> Any:
         """Decode one number to the user's value; None for a missing one."""
@@ -183,6 +203,8 @@ class Feature:
             return None
         if self.levels:
             return self.levels[int(code)]
+        if self.kind == "date":
+            return date_text(code)
         return int(code) if self.kind == "integer" else float(code)
 
     def _level_code(self, value: Any) -> float:
@@ -194,6 +216,11 @@ class Feature:
     def _unknown_level(self, value: Any) -> str:
         close = difflib.get_close_matches(str(value), [str(level) for level in self.levels], n=1)
         hint = f"did you mean {close[0]!r}?" if close else "declare more with ssba.categorical([...])"
+        if self.by_values:
+            return (
+                f"column {self.name!r}: {value!r} is neither 0 nor 1, but the background data holds only "
+                f"these; correct the cell, or declare features={{{self.name!r}: ssba.numeric()}}"
+            )
         return (
             f"column {self.name!r}: unknown level {value!r}; known levels are {listing(self.levels)}; {hint}"
         )
@@ -207,20 +234,34 @@ class Feature:
         number = _as_float(value)
         if math.isinf(number):
             raise SchemaError(f"column {self.name!r}: {value!r:.60} is infinite or too large")
-        low, high = self.storable
-        if not low <= number <= high and high == LARGEST_EXACT:
-            raise SchemaError(inexact_number(self.name, number))
-        if not low <= number <= high:
-            raise SchemaError(
-                f"column {self.name!r}: {value!r} is outside {low:g} to {high:g}, which its dtype can hold; "
-                "correct the cell, or give the data in a wider dtype"
-            )
         if self.kind == "integer" and number != round(number):
+            shown = ", as all its values in the background data are whole" if self.by_values else ""
             raise SchemaError(
-                f"column {self.name!r}: {value!r} is not a whole number, but the column is integer; "
+                f"column {self.name!r}: {value!r} is not a whole number, but the column is integer{shown}; "
                 f"round it, or declare features={{{self.name!r}: ssba.numeric()}}"
             )
         return number
+
+    def _days(self, value: Any) -> float:
+        days = day_number(value)
+        if days is None:
+            raise SchemaError(
+                f"column {self.name!r}: {value!r:.60} is not a date; give one such as '2024-01-31' or "
+                "'2024-01-31T12:30:00', or a datetime, without a time zone"
+            )
+        return days
+
+    def _in_range(self, number: float, value: Any) -> float:
+        low, high = self.storable
+        if low <= number <= high:
+            return number
+        if high == LARGEST_EXACT:
+            raise SchemaError(inexact_number(self.name, number))
+        ends = [date_text(end) if self.kind == "date" else f"{end:g}" for end in (low, high)]
+        raise SchemaError(
+            f"column {self.name!r}: {value!r} is outside {ends[0]} to {ends[1]}, which its dtype can hold; "
+            "correct the cell, or give the data in a wider dtype"
+        )
 
 
 def inexact_number(name: str, number: float) -> str:
@@ -249,6 +290,8 @@ def is_missing(value: Any) -> bool:
         return True
     if isinstance(value, numbers.Number):
         return bool(value != value)
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
     return type(value).__name__ in ("NAType", "NaTType")
 
 

@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.columns.dates import moments_of
 from ssba.columns.features import Feature
 from ssba.columns.frames import can_hold_missing, native_column
 from ssba.errors import SchemaError
@@ -26,6 +27,7 @@ class Library:
 
     series: Callable[[Sequence[Any], Any], Any]
     numbers: Callable[[NDArray[np.float64], Any], Any]
+    moments: Callable[[NDArray[np.datetime64], Any], Any]
     take: Callable[[Any, NDArray[np.int64]], Any]
     frame: Callable[[Sequence[Any], Any], Any]
     matrix: Callable[[NDArray[Any], Any], Any]
@@ -62,6 +64,7 @@ def _pandas() -> Library:
     return Library(
         series=lambda values, like: pd.Series(list(values), dtype=like.dtype),
         numbers=numbers,
+        moments=lambda values, like: pd.Series(values).astype(like.dtype).array,
         take=lambda table, rows: pd.Series(table.array.take(rows), dtype=table.dtype),
         frame=frame,
         matrix=lambda values, like: pd.DataFrame(values, columns=like.columns),
@@ -78,6 +81,7 @@ def _polars() -> Library:
     return Library(
         series=lambda values, like: pl.Series(values=list(values), dtype=like.dtype),
         numbers=numbers,
+        moments=lambda values, like: pl.Series(values).cast(like.dtype),
         take=lambda table, rows: table.gather(rows),
         frame=lambda columns, like: pl.DataFrame(dict(zip(like.columns, columns, strict=True))),
         matrix=lambda values, like: pl.from_numpy(values, schema=like.columns, orient="row"),
@@ -100,6 +104,7 @@ def _pyarrow() -> Library:
     return Library(
         series=lambda values, like: pa.chunked_array([pa.array(list(values), type=like.type)]),
         numbers=numbers,
+        moments=lambda values, like: pa.array(values).cast(like.type),
         take=take,
         frame=lambda columns, like: pa.Table.from_arrays(list(columns), schema=like.schema),
         matrix=lambda values, like: pa.Table.from_arrays(
@@ -113,7 +118,7 @@ def array_writer(data: NDArray[Any], features: Sequence[Feature]) -> Writer:
     tables = {
         position: np.array(feature.levels, dtype=np.float64)
         for position, feature in enumerate(features)
-        if feature.has_levels
+        if feature.has_levels and not feature.is_zero_one
     }
 
     def write(Z: NDArray[np.float64]) -> NDArray[Any]:
@@ -144,7 +149,7 @@ def frame_writer(native: Any, features: Sequence[Feature]) -> Writer:
 
 def _shared_float_dtype(columns: Sequence[Any], features: Sequence[Feature]) -> Any:
     """Return the dtype if all columns are plain floats of one width without missing cells, else None."""
-    if any(feature.has_levels for feature in features):
+    if any(feature.has_levels and not feature.is_zero_one for feature in features):
         return None
     series = [nw.from_native(column, series_only=True) for column in columns]
     if any(one.null_count() for one in series):
@@ -160,8 +165,14 @@ def _is_numpy_like(column: Any) -> bool:
     return not hasattr(column, "iloc") or isinstance(column.dtype, np.dtype)
 
 
+def _holds_numbers(column: Any) -> bool:
+    return bool(nw.from_native(column, series_only=True).dtype.is_numeric())
+
+
 def _column_writer(library: Library, feature: Feature, column: Any) -> ColumnWriter:
-    if not feature.has_levels:
+    if feature.kind == "date":
+        return lambda days: library.moments(moments_of(days), column)
+    if not feature.has_levels or (feature.is_zero_one and _holds_numbers(column)):
         return lambda values: library.numbers(values, column)
     table = _level_table(library, feature, column)
     missing = len(feature.levels)

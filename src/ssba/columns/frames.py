@@ -9,15 +9,16 @@ import numpy as np
 from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
 
+from ssba.columns.dates import ALL_DAYS, DAYS_OF_NANOSECONDS, days_of
 from ssba.columns.features import LARGEST_EXACT
 from ssba.errors import SchemaError
 
-Family = Literal["boolean", "integer", "float", "text", "other"]
+Family = Literal["boolean", "integer", "float", "text", "date", "other"]
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """One column as it came: numbers as floats (NaN for missing), anything else as Python values."""
+    """One column as it came: numbers as floats and dates as days (NaN for missing), else Python values."""
 
     name: str
     family: Family
@@ -110,25 +111,36 @@ def _read_series(name: str, native: Any) -> RawColumn:
     family = _family(series.dtype)
     if str(series.dtype) == "Float16":
         raise SchemaError(f"column {name!r} has dtype float16, which is too coarse; convert it to float32")
-    numbers = family in ("integer", "float")
     return RawColumn(
         name=name,
         family=family,
-        cells=_numbers(series) if numbers else series.to_list(),
+        cells=_cells(name, series, family),
         dtype=str(getattr(native, "dtype", series.dtype)),
         order=_order(native),
         nullable=can_hold_missing(native),
         single=series.dtype == nw.Float32,
-        storable=_storable(str(series.dtype).lower()),
+        storable=_storable(series.dtype),
     )
 
 
-def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
-    return np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+def _cells(name: str, series: nw.Series[Any], family: Family) -> NDArray[np.float64] | list[Any]:
+    if family in ("integer", "float"):
+        return np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if family != "date":
+        return series.to_list()
+    if getattr(series.dtype, "time_zone", None) is not None:
+        raise SchemaError(
+            f"column {name!r} has dtype {series.dtype}, moments of a time zone; give local times without one "
+            f"(pandas: data[{name!r}].dt.tz_localize(None))"
+        )
+    return days_of(series.to_numpy())
 
 
-def _storable(dtype: str) -> tuple[float, float]:
+def _storable(kind: Any) -> tuple[float, float]:
     """Return what a dtype holds and a double keeps exactly: whole numbers up to 2**53."""
+    dtype = str(kind).lower()
+    if dtype.startswith("date"):
+        return DAYS_OF_NANOSECONDS if getattr(kind, "time_unit", None) == "ns" else ALL_DAYS
     if dtype.startswith(("int", "uint")):
         limits = np.iinfo(dtype)
         return max(float(limits.min), -LARGEST_EXACT), min(float(limits.max), LARGEST_EXACT)
@@ -144,6 +156,8 @@ def _family(dtype: Any) -> Family:
         return "integer"
     if dtype.is_float():
         return "float"
+    if dtype in (nw.Date, nw.Datetime):
+        return "date"
     return "text" if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object) else "other"
 
 
@@ -178,7 +192,7 @@ def _read_array(data: Any) -> list[RawColumn]:
             dtype=str(data.dtype),
             nullable=family == "float",
             single=data.dtype == np.float32,
-            storable=_storable(str(data.dtype)),
+            storable=_storable(data.dtype),
         )
         for position in range(data.shape[1])
     ]

@@ -1,11 +1,13 @@
 """From a raw column and what the user declared to a `Feature`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ssba.columns.by_values import shown_kind
+from ssba.columns.dates import date_step
 from ssba.columns.features import (
     LARGEST_EXACT,
     Declaration,
@@ -23,13 +25,21 @@ _KINDS: dict[str, Kind] = {
     "integer": "integer",
     "float": "numeric",
     "text": "categorical",
+    "date": "date",
 }
+_NUMBERS = ("numeric", "integer", "date")
 
 
 def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature:
-    """Return the feature of a column: as declared, else as its dtype says."""
+    """Return the feature of a column: as declared, else as its values show, else as its dtype says."""
     _refuse_inexact(column)
-    declaration = declaration or _by_dtype(column)
+    decided = _Decided(declaration, "declared") if declaration is not None else _inferred(column)
+    declaration = decided.declaration
+    if (declaration.kind == "date") != (column.family == "date"):
+        raise SchemaError(
+            f"column {column.name!r} has dtype {column.dtype} and is declared {declaration.kind}; a column "
+            "of dates stays one, and no other becomes one: convert it, or leave it out of features"
+        )
     if declaration.kind == "numeric" and column.family == "integer":
         declaration = replace(declaration, kind="integer", step=_whole_step(column, declaration))
     feature = Feature(
@@ -39,9 +49,12 @@ def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature
         high=declaration.high,
         step=declaration.step,
         unit=declaration.unit,
-        storable=column.storable if declaration.kind in ("numeric", "integer") else (-np.inf, np.inf),
+        storable=column.storable if declaration.kind in _NUMBERS else (-np.inf, np.inf),
+        why=decided.why,
+        by_values=decided.by_values,
+        decimals=decided.decimals,
     )
-    if declaration.kind in ("numeric", "integer"):
+    if declaration.kind in _NUMBERS:
         return _with_range(feature, _numbers(column, declaration.kind))
     feature = replace(feature, levels=_levels(column, declaration))
     present = [feature.code(cell) for cell in _present(column)]
@@ -55,15 +68,38 @@ def _refuse_inexact(column: RawColumn) -> None:
             raise SchemaError(inexact_number(column.name, float(far[0])))
 
 
+@dataclass(frozen=True)
+class _Decided:
+    """The kind of a column as if it had been declared, and what decided it."""
+
+    declaration: Declaration
+    why: str
+    by_values: bool = False
+    decimals: int | None = None
+
+
+def _inferred(column: RawColumn) -> _Decided:
+    by_dtype = _by_dtype(column)
+    if not isinstance(column.cells, np.ndarray) or by_dtype.levels or by_dtype.kind == "date":
+        return _Decided(by_dtype, f"dtype {column.dtype}{', ordered' if by_dtype.levels else ''}")
+    shown = shown_kind(column.cells, single=column.single, whole_dtype=column.family == "integer")
+    if shown is None:
+        return _Decided(by_dtype, f"dtype {column.dtype}")
+    return _Decided(Declaration(shown.kind, step=shown.step), shown.why, shown.decides, shown.decimals)
+
+
 def _by_dtype(column: RawColumn) -> Declaration:
     if column.family == "other":
         raise SchemaError(
             f"column {column.name!r} has dtype {column.dtype}, which ssba cannot change or compare; convert "
-            "it to numbers (a date to days since a start), to text, or leave it out of model and data"
+            "it to numbers, to dates, to text, or leave it out of model and data"
         )
     if column.order:
         present = set(_present(column))
         return Declaration("ordinal", tuple(level for level in column.order if level in present))
+    if column.family == "date":
+        assert isinstance(column.cells, np.ndarray)
+        return Declaration("date", step=date_step(column.cells))
     return Declaration(_KINDS[column.family], step=1.0 if column.family == "integer" else None)
 
 
@@ -98,7 +134,8 @@ def _present(column: RawColumn) -> list[Any]:
         if not isinstance(cell, str | bool | np.bool_ | int | float):
             raise SchemaError(
                 f"column {column.name!r} holds {cell!r:.60} ({type(cell).__name__}); "
-                "ssba reads numbers, text, booleans and categories: convert the column"
+                "ssba reads numbers, text, booleans, categories and dates of a dtype of their own "
+                "(pandas.to_datetime): convert the column"
             )
     return distinct(cells)
 

@@ -5,6 +5,7 @@ So a result that was pickled, or written as JSON, still gives rows that the mode
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -23,6 +24,15 @@ class Dtype:
     name: str
     levels: tuple[Any, ...] = ()
     ordered: bool = False
+
+    def cells(self, values: list[Any]) -> list[Any]:
+        """Return values as the library takes them: results have dates as text."""
+        name = self.name.removeprefix("arrow:").lower()
+        if not name.startswith(("date", "timestamp")):
+            return values
+        moments = [None if value is None else datetime.fromisoformat(value) for value in values]
+        only_days = name.startswith("date") and not name.startswith("datetime")
+        return [one.date() if only_days and one is not None else one for one in moments]
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,10 @@ class Layout:
 
     def frame(self, rows: Sequence[Mapping[str, Any]], labels: Sequence[RowLabel] | None = None) -> Any:
         """Return rows of values as a frame, or an array, like the user's own; pandas frames have an index."""
-        columns = [[row[str(name)] for row in rows] for name in self.names]
+        columns = [
+            dtype.cells([row[str(name)] for row in rows])
+            for name, dtype in zip(self.names, self.dtypes, strict=True)
+        ]
         return _WRITERS[self.library](self, columns, labels)
 
 
@@ -109,6 +122,8 @@ def _pandas_dtype(dtype: Any) -> Dtype:
 
 def _polars_dtype(dtype: Any) -> Dtype:
     name = str(dtype.base_type())
+    if name == "Datetime":
+        return Dtype(f"Datetime[{dtype.time_unit}]")
     return Dtype(name, tuple(dtype.categories.to_list()) if name == "Enum" else ())
 
 
@@ -144,8 +159,11 @@ def _polars_frame(layout: Layout, columns: Sequence[list[Any]], labels: Sequence
     import polars as pl
 
     def series(name: str, cells: list[Any], dtype: Dtype) -> Any:
-        kind = getattr(pl, dtype.name)
-        return pl.Series(name, cells, dtype=kind(list(dtype.levels)) if dtype.name == "Enum" else kind)
+        base, _, unit = dtype.name.removesuffix("]").partition("[")
+        kind: Any = getattr(pl, base)
+        if unit or dtype.levels:
+            kind = kind(unit) if unit else kind(list(dtype.levels))
+        return pl.Series(name, cells, dtype=kind)
 
     return pl.DataFrame([series(*one) for one in zip(layout.names, columns, layout.dtypes, strict=True)])
 
@@ -162,6 +180,8 @@ def _arrow_table(layout: Layout, columns: Sequence[list[Any]], labels: Sequence[
 def _arrow_type(dtype: Dtype) -> Any:
     import pyarrow as pa
 
+    if dtype.name.startswith(("date", "timestamp")):
+        return pa.type_for_alias(dtype.name)
     value, _, index = dtype.name.removesuffix("]").partition("[")
     if not index:
         return pa.type_for_alias(value)

@@ -182,7 +182,12 @@ def encode_column(
 
     `named` is what to call a row whose cell does not fit.
     """
-    if isinstance(column.cells, np.ndarray) and not feature.has_levels:
+    if isinstance(column.cells, np.ndarray) and (feature.kind == "date") != (column.family == "date"):
+        raise SchemaError(
+            f"column {feature.name!r} has dtype {column.dtype}, but {feature.kind} in the background data; "
+            "convert it"
+        )
+    if isinstance(column.cells, np.ndarray) and (feature.is_zero_one or not feature.has_levels):
         return _checked_numbers(feature, column.cells, nullable, named)
     cells = column.cells.tolist() if isinstance(column.cells, np.ndarray) else column.cells
     if isinstance(column.cells, np.ndarray):
@@ -203,11 +208,14 @@ def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool, named: R
         bad |= np.isnan(numbers)
     if feature.kind == "integer":
         bad |= np.isfinite(numbers) & (numbers != np.round(numbers))
+    if feature.is_zero_one:
+        bad |= np.isfinite(numbers) & (numbers != 0) & (numbers != 1)
     low, high = feature.storable
     bad |= (numbers < low) | (numbers > high)
     if bad.any():
         row = int(np.argmax(bad))
-        _code_at(row, named, feature, float(numbers[row]), nullable)
+        cell = float(numbers[row])
+        _code_at(row, named, feature, feature.value(cell) if feature.kind == "date" else cell, nullable)
     return numbers
 
 

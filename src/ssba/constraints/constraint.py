@@ -13,6 +13,7 @@ from typing import Any, cast, final, overload
 
 import numpy as np
 
+from ssba.columns.dates import date_text, day_number
 from ssba.columns.features import Feature, unknown_columns
 from ssba.constraints.language.atoms import (
     Atom,
@@ -334,7 +335,12 @@ def _value(value: Any, who: str) -> Value:
             return Truth(bool(value))
         case numbers.Real():
             return Number(_finite(value, who))
-    raise ConstraintError(f"{who}: {value!r} is neither a number, a text, True nor False")
+    days = day_number(value)
+    if days is not None:
+        return Text(date_text(days))
+    raise ConstraintError(
+        f"{who}: {value!r} is neither a number, a text, True nor False, nor a date without a time zone"
+    )
 
 
 def _finite(value: numbers.Real, who: str) -> int | float:

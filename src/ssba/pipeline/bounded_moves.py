@@ -17,6 +17,7 @@ from ssba.models.model import Output
 from ssba.models.targets import Probability, ValueBetween
 from ssba.pipeline.asking import goal_reply, predictions, run_searches
 from ssba.pipeline.begin import give_starts
+from ssba.pipeline.few_digits import readable_forms
 from ssba.pipeline.metering import capped
 from ssba.pipeline.obstacles import obstacles_of
 from ssba.pipeline.state import QueryState, States, Vector
@@ -193,10 +194,9 @@ class _Move:
 
 def _checked_moves(state: QueryState, approaches: Sequence[Approach]) -> Iterator[_Move]:
     """Yield feasible rows as written, with what the model says: the nearest to a boundary point first."""
-    space = state.engine.space
     for offer in _offers(state, approaches):
-        written = space.encode(space.decode(offer.row[None, :]))[0]
-        if is_feasible(state, written):
+        written = _written(state, offer.row)
+        if written is not None:
             yield _moved(state, written, offer)
 
 
@@ -205,7 +205,9 @@ def _moved(state: QueryState, row: Vector, offer: _Offer) -> _Move:
     output = predictions(state.engine.judging, row[None, :], state.x)[0]
     margins = goal_reply(state, output).margin
     margin = None if margins is None else float(margins[0])
-    return _Move(row, output, margin, float(state.distance(row[None, :])[0]), offer.to_go, offer.point)
+    metric, point = state.engine.metric, offer.point
+    to_go = None if point is None else float(metric.distance(row[None, :], point)[0])
+    return _Move(row, output, margin, float(state.distance(row[None, :])[0]), to_go, point)
 
 
 def _offers(state: QueryState, approaches: Sequence[Approach]) -> list[_Offer]:
@@ -230,3 +232,12 @@ def _measured(state: QueryState, row: Vector, points: Matrix | None) -> _Offer:
     distances = state.engine.metric.distance(points, row)
     nearest = int(np.argmin(distances))
     return _Offer(row, float(distances[nearest]), points[nearest])
+
+
+def _written(state: QueryState, row: Vector) -> Vector | None:
+    """Return a row as it will be written, in few digits where such a row is feasible; None if none is."""
+    space = state.engine.space
+    for written in space.encode(space.decode(readable_forms(state, row))):
+        if is_feasible(state, written):
+            return np.asarray(written)
+    return None

@@ -14,6 +14,7 @@ from ssba.models.model import Output
 from ssba.models.targets import Reply
 from ssba.options import SHORTER
 from ssba.pipeline.asking import judged, prediction_and_score, predictions
+from ssba.pipeline.few_digits import short_forms
 from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
@@ -119,29 +120,7 @@ def _check_of(state: QueryState) -> _Check:
         rows, spares = np.stack(found.by_columns), rows[order]
         order, different = pick_order(rows, state.x, metric, options.k, 0, diversity=options.diversity)
         rows, order = np.concatenate([rows, spares]), [*order, *range(len(rows), len(rows) + len(spares))]
-    return _Check(state, (_shorter(state, rows[i]) for i in order), different)
-
-
-def _shorter(state: QueryState, row: Vector) -> Matrix:
-    """Return the row with its changed numbers in few digits, the fewest first, and last as it was found.
-
-    Rounding goes away from the query, so that it rather adds to the change than undoes it, and costs at
-    most a small share of the distance. What a person reads is then the very number that was scored.
-    """
-    grid, metric = state.engine.space.grid, state.engine.metric
-    rough = ~grid.stepped & ~metric.discrete & (row != state.x) & ~np.isnan(row - state.x)
-    if not rough.any():
-        return row[None, :]
-    magnitude = np.floor(np.log10(metric.scale))
-    away = np.sign(np.nan_to_num(row - state.x))
-    forms = []
-    for digits in (1, 2, 3, 4):
-        power = 10.0 ** (digits - magnitude)
-        short = np.where(away > 0, np.ceil(row * power), np.floor(row * power)) / power
-        forms.append(np.where(rough, short, row))
-    rows = grid.snap(np.stack(forms))
-    longest = (1 + SHORTER) * float(state.distance(row[None, :])[0])
-    return np.concatenate([rows[state.distance(rows) <= longest], row[None, :]])
+    return _Check(state, (short_forms(state, rows[i]) for i in order), different)
 
 
 def _accept(offered: Sequence[tuple[_Check, Matrix]]) -> None:

@@ -6,6 +6,7 @@ Every result has `to_dict`, `to_json` and `from_json`, and says what it found in
 from ssba.results.certificate import Certificate, CertificateCheck, Check
 from ssba.results.cohort.summary import Cohort, ColumnUse, Group, Member
 from ssba.results.column import Column
+from ssba.results.column_table import ColumnTable
 from ssba.results.explanation import Counterfactual, Evidence, Explanation, Explanations, Obstacle, Status
 from ssba.results.levers import Lever, LeverTable
 from ssba.results.line_scan import Crossing, LineScan
@@ -22,6 +23,7 @@ __all__ = [
     "Check",
     "Cohort",
     "Column",
+    "ColumnTable",
     "ColumnUse",
     "Counterfactual",
     "Crossing",

@@ -19,6 +19,8 @@ class Column:
 
     `low` and `high` are None where the column was declared without a bound. What the data showed, `data_low`
     and `data_high`, and whether numbers are `single`, of 32 bits, decide how far an equality may be off.
+    `why` tells what decided the kind, and `by_values` that it was the data's values. `decimals` is how many
+    the data's numbers have, where they have few and no step.
     """
 
     name: str
@@ -33,6 +35,9 @@ class Column:
     data_low: float | None = None
     data_high: float | None = None
     single: bool = False
+    decimals: int | None = None
+    why: str = ""
+    by_values: bool = False
 
     def __post_init__(self) -> None:
         who = f"column {self.name!r:.40}"
@@ -45,6 +50,15 @@ class Column:
     def declaration(self) -> Declaration:
         """The column as a user declares it."""
         return Declaration(self.kind, self.levels, *_ends(self.low, self.high), self.step, self.unit)
+
+    @property
+    def range(self) -> tuple[Any, Any]:
+        """The lowest and the highest value in the data, within declared bounds; None without an order."""
+        feature = self.feature
+        if feature.is_discrete or self.data_low is None or self.data_high is None:
+            return None, None
+        low, high = max(feature.data_low, feature.low), min(feature.data_high, feature.high)
+        return feature.value(low), feature.value(high)
 
     @property
     def feature(self) -> Feature:
@@ -62,6 +76,9 @@ class Column:
             data_low=seen_low,
             data_high=seen_high,
             storable=(-LARGEST_SINGLE, LARGEST_SINGLE) if self.single else (-math.inf, math.inf),
+            why=self.why,
+            by_values=self.by_values,
+            decimals=self.decimals,
         )
 
 
@@ -81,6 +98,9 @@ def columns_of(features: Sequence[Feature], metric: Metric) -> tuple[Column, ...
             data_low=_bound(one.data_low),
             data_high=_bound(one.data_high),
             single=one.is_single,
+            decimals=one.decimals,
+            why=one.why,
+            by_values=one.by_values,
         )
         for place, one in enumerate(features)
     )

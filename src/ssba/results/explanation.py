@@ -39,7 +39,7 @@ class Counterfactual:
     Attributes
     ----------
     values : dict
-        The whole row, column by column; None for a missing cell.
+        The whole row, column by column; None for a missing cell, ISO text for a date.
     changes : dict
         Only what differs from the query: column -> (before, after).
     distance : float

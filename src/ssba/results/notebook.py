@@ -22,10 +22,15 @@ _MOST_LISTED = 100
 def report(explanation: "Explanation") -> str:
     """Return the sentence and a table of the query beside its answers, changed cells coloured."""
     title = element("p", element("b", explanation.status.value), f": {text.sentence(explanation)}")
-    lines = [element("p", line) for line in text.shown_lines(explanation)]
+    lines = [element("p", line) for line in (*text.shown_lines(explanation), *text.kinds_line(explanation))]
     return element(
         "div", _STYLE, title, _answers(explanation) if explanation.answers else None, *lines, class_="ssba"
     )
+
+
+def framed(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of texts."""
+    return element("div", _STYLE, table(caption, heads, rows), class_="ssba")
 
 
 def _answers(explanation: "Explanation") -> Markup:

@@ -16,6 +16,7 @@ from ssba.json_form import JsonForm, hints_of, kind_of, written_fields
 from ssba.options import Options
 from ssba.results.certificate import Certificate, CertificateCheck
 from ssba.results.cohort.summary import Cohort
+from ssba.results.column_table import ColumnTable
 from ssba.results.explanation import Explanation, Explanations
 from ssba.results.levers import LeverTable
 from ssba.results.line_scan import LineScan
@@ -28,6 +29,7 @@ DOCUMENTS: tuple[type[JsonForm], ...] = (
     Certificate,
     CertificateCheck,
     Cohort,
+    ColumnTable,
     Explanation,
     LeverTable,
     LineScan,

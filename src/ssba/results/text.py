@@ -253,6 +253,15 @@ def shown_lines(explanation: "Explanation") -> list[str]:
     return lines
 
 
+def kinds_line(explanation: "Explanation") -> list[str]:
+    """Say where to look up kinds that come from the data's values; nothing where none does."""
+    count = sum(one.by_values for one in explanation.columns)
+    if not count:
+        return []
+    kinds = f"{count} kinds of columns come" if count > 1 else "The kind of 1 column comes"
+    return [f"{kinds} from the data's values: explainer.columns lists them."]
+
+
 def percent_above(share: float) -> str:
     """Write a share as a percentage that is not below it, in two digits.
 
@@ -270,6 +279,7 @@ def report(explanation: "Explanation") -> str:
     answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
     parts += [_table(explanation, answer) for answer in answers if answer.changes]
     parts += shown_lines(explanation)
+    parts += kinds_line(explanation)
     parts.append(
         f"{explanation.rows_used:,} model rows, {explanation.seconds:.2f} s, seed {explanation.seed}"
     )
@@ -335,7 +345,7 @@ def _digits(value: float) -> str:
     >>> _digits(32.599998474121094), _digits(32.599998474121), _digits(1e300)
     ('32.6', '32.599998474121', '1e+300')
     """
-    full = repr(value).removesuffix(".0")
+    full = repr(value + 0.0).removesuffix(".0")
     # Few long numbers of 64 bits are numbers of 32 bits, too, unless they come from a column of these.
     if len(full) > _LONG and abs(value) < _MOST_SINGLE and float(np.float32(value)) == value:
         return str(np.float32(value))

@@ -33,7 +33,8 @@ def room(feature: Feature, numbers: NDArray[np.float64]) -> tuple[tuple[str, ...
         return (), ""
     deviation = f"one standard deviation ({spread:.3g}{without_outliers})"
     middle = abs(float(np.median(numbers)))
-    percent = _percent(spread, middle) if _is_away_from_zero(numbers, middle) else None
+    may_share = feature.kind != "date" and _is_away_from_zero(numbers, middle)
+    percent = _percent(spread, middle) if may_share else None
     if percent is not None:
         return (within(feature.name, percent=percent).text,), f"about {deviation} at the median"
     amount = _short(spread, feature.step)

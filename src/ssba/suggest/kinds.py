@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.columns.by_values import ENOUGH, shown_kind
 from ssba.columns.features import (
     Declaration,
     Feature,
@@ -25,15 +26,11 @@ from ssba.suggest.names import is_code, meaning_of, unit_of
 Flag = Literal["constant", "identifier", "unreadable"]
 Numbers = NDArray[np.float64]
 
-# Fewer cells than this say nothing about steps, two values or being unique.
-_ENOUGH = 10
 # Numbers with so few values may be codes.
 _FEW = 5
 _MOST_CODES = 100
 # More texts than this are no scale that a person thinks in.
 _MOST_LEVELS = 20
-_MOST_DECIMALS = 4
-_LARGEST_WHOLE = 1e9
 _YES_AND_NO = (
     {"yes", "no"},
     {"y", "n"},
@@ -47,7 +44,7 @@ _YES_AND_NO = (
 
 @dataclass(frozen=True)
 class Reading:
-    """What a column looks like: what to declare (None: its dtype tells), why, and what stands out."""
+    """What a column looks like: what to declare (None: dtype and values tell), why, and what stands out."""
 
     column: RawColumn
     feature: Feature | None
@@ -90,40 +87,27 @@ def _proposal(column: RawColumn) -> tuple[Declaration | None, str]:
 
 
 def _of_numbers(column: RawColumn, numbers: Numbers) -> tuple[Declaration | None, str]:
-    values = np.unique(numbers)
-    unit = unit_of(column.name)
-    decimals = _decimals(column, numbers)
-    if len(numbers) >= _ENOUGH and len(values) == 2:
+    values, unit = np.unique(numbers), unit_of(column.name)
+    is_whole = column.family == "integer"
+    shown = shown_kind(numbers, single=column.single, whole_dtype=is_whole)
+    if shown is not None and shown.kind == "boolean":
+        return None, shown.why
+    if len(numbers) >= ENOUGH and len(values) == 2:
         return boolean(), f"two values only, {_shown(values)}"
-    if decimals == 0:
-        if is_code(column.name) and len(values) <= _MOST_CODES:
-            return categorical(), f"{len(values)} whole numbers that its name calls codes"
+    if is_whole or (shown is not None and shown.kind == "integer"):
         return _of_whole_numbers(column, values, unit)
-    if decimals is not None:
-        step = 10.0**-decimals
-        return numeric(step=step, unit=unit), f"every value is a multiple of {step:g}"
-    return (numeric(unit=unit) if unit else None), ""
+    step = None if shown is None else shown.step
+    declaration = numeric(step=step, unit=unit) if unit else None
+    return declaration, "" if step is None else f"every value is a multiple of {step:g}"
 
 
 def _of_whole_numbers(column: RawColumn, values: Numbers, unit: str | None) -> tuple[Declaration | None, str]:
+    if is_code(column.name) and len(values) <= _MOST_CODES:
+        return categorical(), f"{len(values)} whole numbers that its name calls codes"
     reason = "whole numbers only" if column.family == "float" else ""
     if 2 < len(values) <= _FEW:
         reason = f"few values, {_shown(values)}: declare ssba.categorical() if they are codes without order"
-    return (integer(unit=unit) if unit or column.family == "float" else None), reason
-
-
-def _decimals(column: RawColumn, numbers: Numbers) -> int | None:
-    """Return how many decimals the numbers have, 0 to 4; None for more, and where few numbers cannot tell."""
-    if column.family == "integer":
-        return 0
-    if len(numbers) < _ENOUGH or np.abs(numbers).max() > _LARGEST_WHOLE:
-        return None
-    slack = 1e-6 if column.single else 1e-12
-    for decimals in range(_MOST_DECIMALS + 1):
-        scaled = numbers * 10.0**decimals
-        if (np.abs(scaled - np.round(scaled)) <= slack * np.maximum(1.0, np.abs(scaled))).all():
-            return decimals
-    return None
+    return (integer(unit=unit) if unit else None), reason
 
 
 def _of_texts(column: RawColumn) -> tuple[Declaration | None, str]:
@@ -157,7 +141,7 @@ def _what_stands_out(column: RawColumn, feature: Feature) -> tuple[Flag | None, 
 
 
 def _is_identifier(column: RawColumn) -> bool:
-    if len(column.cells) < _ENOUGH or column.family not in ("integer", "text"):
+    if len(column.cells) < ENOUGH or column.family not in ("integer", "text"):
         return False
     if missing_cells(column) or len(set(column.cells)) < len(column.cells):
         return False

@@ -37,7 +37,7 @@ class Suggestion:
     kind : str or None
         numeric, integer, ordinal, categorical or boolean; None where the column cannot be used as it is.
     declaration : Declaration or None
-        What to declare in ``features=``; None where the dtype says it already.
+        What to declare in ``features=``; None where dtype and values say it already.
     constraints : tuple of str
         Texts that `ssba.constraint` reads.
     reasons : tuple of str
@@ -80,7 +80,7 @@ class Suggestions:
 
     @property
     def features(self) -> dict[str, Declaration]:
-        """The kinds that dtypes do not tell, to pass to ``Explainer(features=...)`` after review."""
+        """Kinds that dtypes and values do not tell, to pass to ``Explainer(features=...)`` after review."""
         return {one.column: one.declaration for one in self.columns if one.declaration is not None}
 
     def without(self, *given: str) -> "Suggestions":
@@ -243,7 +243,7 @@ def _by_name(feature: Feature, meaning: Meaning, youngest: float | None) -> tupl
         rule, why = "grows", "by its name: people under 18, of whom there are some, only get taller"
     if rule == "past" and not feature.has_levels:
         rule, why = "grows", "by its name: it counts what lies in the past"
-    if rule == "grows" and not feature.is_discrete:
+    if rule == "grows" and (feature.is_zero_one or not feature.is_discrete):
         return (increase(feature.name).text,), why
     if rule == "grows":
         why += "; its levels have no order here, so it is held (declare ssba.ordinal([...]) to let it grow)"

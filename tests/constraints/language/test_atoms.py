@@ -19,6 +19,8 @@ WHOLE = st.integers(-3, 5)
 def user_values(feature: Feature) -> st.SearchStrategy[Any]:
     if feature.levels:
         return st.sampled_from(feature.levels)
+    if feature.kind == "date":
+        return st.sampled_from(["2019-12-31", "2020-01-31", "2024-02-29T12:00:00"])
     return WHOLE if feature.kind == "integer" else STEPS
 
 
@@ -35,6 +37,8 @@ def queries_and_rows(draw: st.DrawFn, missing: bool = True) -> tuple[dict[str, A
 
 ANY = st.sampled_from(sorted(FEATURES))
 NUMERIC = st.sampled_from(["age", "chol", "`max HR`"])
+# Columns of 0 and 1 are numbers, too, where something is calculated or ordered.
+COUNTED = NUMERIC | st.sampled_from(["smokes", "drinks"])
 OPERATOR = st.sampled_from(["<=", "<", ">=", ">", "==", "!="])
 EQUALITY = st.sampled_from(["==", "!="])
 FACTOR = st.sampled_from(["0", "1", "2", "-0.5", "0.1", "-3", "x.age", "x.chol", "(x.age - 1)"])
@@ -46,16 +50,16 @@ def quoted(name: str) -> str:
 
 @st.composite
 def linear_texts(draw: st.DrawFn) -> str:
-    product = st.builds("{} * {}".format, FACTOR, NUMERIC)
-    quotient = st.builds("{} * 2 / {}".format, NUMERIC, FACTOR.filter(lambda factor: factor != "0"))
+    product = st.builds("{} * {}".format, FACTOR, COUNTED)
+    quotient = st.builds("{} * 2 / {}".format, COUNTED, FACTOR.filter(lambda factor: factor != "0"))
     parts = draw(st.lists(product | quotient, min_size=1, max_size=3))
-    right = draw(FACTOR | NUMERIC)
+    right = draw(FACTOR | COUNTED)
     return f"{' + '.join(parts)} {draw(OPERATOR)} {right}"
 
 
 @st.composite
 def level_texts(draw: st.DrawFn) -> str:
-    name = draw(st.sampled_from(["school", "parent", "ca", "job", "wish", "fbs"]))
+    name = draw(st.sampled_from(["school", "parent", "ca", "job", "wish", "fbs", "smokes"]))
     feature = FEATURES[name]
     peers = {"school": "parent", "parent": "school", "job": "wish", "wish": "job"}
     other = draw(
@@ -92,13 +96,15 @@ CLAUSE_TEXTS = st.one_of(
     transition_texts(),
     st.builds(
         "{} within {}{}".format,
-        NUMERIC,
+        COUNTED,
         st.sampled_from(["0", "0.3", "20", "150"]),
         st.sampled_from(["", "%"]),
     ),
     st.builds("{} changes".format, ANY.map(quoted)),
     st.builds("{} does not change".format, ANY.map(quoted)),
-    st.builds("{} {} x.{}".format, NUMERIC, OPERATOR, NUMERIC),
+    st.builds("{} {} x.{}".format, COUNTED, OPERATOR, COUNTED),
+    st.builds("since {} x.since + {}".format, OPERATOR, st.sampled_from(["0", "1", "-31", "1490.5"])),
+    st.builds("since {} {}".format, OPERATOR, user_values(FEATURES["since"]).map(repr)),
     st.builds("{} {} {} {} x.{}".format, STEPS, OPERATOR, NUMERIC, OPERATOR, NUMERIC),
 )
 BODIES = st.lists(CLAUSE_TEXTS, min_size=1, max_size=3).map(" and ".join)

@@ -6,6 +6,7 @@ cell that is missing in the new row is met, except `Keep`, which asks that
 the cell be as it is in the query; see `facts` for the rule on missing cells.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -154,11 +155,40 @@ def _ways(fact: Fact, query: Query) -> list[Conjunction]:
                 return [()]
             return [(Keep(column),) for column in fact.columns if query.is_missing(column)]
         case Inequality():
-            return _intervals(fact) if len(fact.terms) == 1 else _halfspaces(fact)
+            flags = [name for name in fact.columns if query.features[name].is_discrete]
+            return _by_flags(fact, flags, query) if flags else _numbers(fact)
         case Among():
             return _among(fact, query)
         case SameLevel():
             return _same_level(fact, query)
+
+
+def _by_flags(fact: Inequality, flags: list[str], query: Query) -> list[Conjunction]:
+    """Return the ways to meet an inequality over columns of 0 and 1, one for each choice of their values.
+
+    What stays missing asks nothing of the others.
+    """
+    ways: list[Conjunction] = [(Keep(column),) for column in flags if query.is_missing(column)]
+    if 2 ** len(flags) > MOST_ALTERNATIVES:
+        raise ConstraintError(
+            f"a comparison of {len(flags)} columns that hold 0 and 1 can be met in too many separate ways; "
+            "declare them as ssba.integer(low=0, high=1)"
+        )
+    for chosen in itertools.product((0, 1), repeat=len(flags)):
+        values = dict(zip(flags, chosen, strict=True))
+        levels = tuple(Levels(column, frozenset({value})) for column, value in values.items())
+        rest = tuple((column, factor) for column, factor in fact.terms if column not in values)
+        total = sum((factor * values.get(column, 0) for column, factor in fact.terms), Fraction(0))
+        left = replace(fact, terms=rest, right=fact.right - total)
+        if rest:
+            ways += [(*levels, *way) for way in _numbers(left)]
+        elif left.test({}):
+            ways.append(levels)
+    return ways
+
+
+def _numbers(fact: Inequality) -> list[Conjunction]:
+    return _intervals(fact.solved()) if len(fact.terms) == 1 else _halfspaces(fact)
 
 
 def _intervals(fact: Inequality) -> list[Conjunction]:

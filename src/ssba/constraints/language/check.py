@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from ssba.columns.features import Feature, unknown_columns
-from ssba.constraints.language.facts import level_code, levelled
+from ssba.constraints.language.facts import dated, level_code, levelled
 from ssba.constraints.language.tree import (
     Arithmetic,
     Changes,
@@ -67,8 +67,13 @@ def _check_clause(clause: Clause, features: Mapping[str, Feature]) -> None:
             _ensure_values(features[clause.cell.column], clause.values)
         case Transition(column, moves):
             _ensure_values(features[column], [value for start, ends in moves for value in (start, *ends)])
-        case Within(column):
+        case Within(column, _, percent):
             _ensure_numeric(features[column], "'within' needs numbers")
+            if percent and features[column].kind == "date":
+                raise ConstraintError(
+                    f"column {column!r} holds dates, of which there is no percentage; give days, as in "
+                    f"within({column!r}, amount=30)"
+                )
         case Changes() | MayFill():
             pass
 
@@ -79,7 +84,7 @@ def _ensure_values(feature: Feature, values: Iterable[Value]) -> None:
 
 
 def _ensure_numeric(feature: Feature, why: str) -> None:
-    if feature.levels:
+    if feature.levels and not feature.is_zero_one:
         raise ConstraintError(
             f"column {feature.name!r} is {feature.kind}, but {why}; compare it with its levels "
             f"({', '.join(map(repr, feature.levels))}), or declare it as ssba.numeric()"
@@ -93,16 +98,33 @@ def _check_pair(
         if isinstance(side, Arithmetic):
             for cell in cells(side):
                 _ensure_numeric(features[cell.column], f"{side.text!r} calculates with it")
-    feature = levelled(left, right, features)
+    _ensure_dates(left, right, features)
+    feature = levelled(left, operator, right, features)
     if feature is None:
         _ensure_numbers(left, right, features)
     else:
         _check_levels(feature, (left, right), operator, features)
 
 
+def _ensure_dates(left: Expression, right: Expression, features: Mapping[str, Feature]) -> None:
+    """Refuse to compare a column of dates, as it is, with what is no date; differences of dates are days."""
+    for side, other in ((left, right), (right, left)):
+        if not isinstance(side, New | Old) or features[side.column].kind != "date":
+            continue
+        if isinstance(other, Number | Text | Truth):
+            level_code(features[side.column], other)
+        elif isinstance(other, New | Old) and features[other.column].kind != "date":
+            raise ConstraintError(
+                f"column {side.column!r} holds dates and {other.column!r} is {features[other.column].kind}: "
+                "they cannot be compared; a number of days is added to a date, as in 'x.start + 30'"
+            )
+
+
 def _ensure_numbers(left: Expression, right: Expression, features: Mapping[str, Feature]) -> None:
     """Refuse texts and truth values where no column with levels is compared."""
     for side, other in ((left, right), (right, left)):
+        if isinstance(side, Text) and dated(left, right, features) is not None:
+            continue
         if isinstance(side, Text | Truth):
             if isinstance(other, New | Old):
                 level_code(features[other.column], side)
@@ -144,7 +166,14 @@ def _ensure_range(comparison: Comparison, features: Mapping[str, Feature]) -> No
         case Comparison(
             (Number() | Text() | Truth() as low, New(column), Number() | Text() | Truth() as high),
             ("<" | "<=", "<" | "<="),
-        ) if level_code(features[column], low) > level_code(features[column], high):
+        ) if _place(features[column], low) > _place(features[column], high):
             raise ConstraintError(
                 f"{low.text} is above {high.text}, so no value of {column!r} lies between them; swap them"
             )
+
+
+def _place(feature: Feature, value: Value) -> float:
+    """Return where a value lies among those of a column; beside 0 and 1 there are other numbers."""
+    if feature.is_zero_one and isinstance(value, Number):
+        return float(value.value)
+    return level_code(feature, value)

@@ -13,8 +13,8 @@ missing cell asks for nothing either.
 
 Numbers mean their decimal digits: ``0.1 * 3 <= 0.3`` holds, and so does ``0.9`` for ``within 50%`` of 0.6.
 Sums and products are worked out in fractions, so that nothing is rounded, and a number of a 32-bit column
-means the digits that such a number is shown with. Only sums over several columns of which one has no step are
-sums of floats: real numbers have more digits than anybody reads.
+means the digits that such a number is shown with. Only sums over several columns (0/1 columns not counted) of
+which one has no step are sums of floats: real numbers have more digits than anybody reads.
 
 Equality is exact between single cells and values. Over several columns of the new row, or
 with arithmetic, it allows `EQUALITY_SLACK` relative to the largest term: columns of real numbers cannot be
@@ -49,6 +49,7 @@ from ssba.constraints.language.tree import (
     Truth,
     Value,
     Within,
+    cells,
     new_columns,
 )
 from ssba.errors import ConstraintError, SchemaError
@@ -139,6 +140,17 @@ class Inequality:
     def negated(self) -> "Inequality":
         return replace(self, operator=_OPPOSITE[self.operator])
 
+    def solved(self) -> "Inequality":
+        """Divide by the coefficient of the only column."""
+        ((column, coefficient),) = self.terms
+        return replace(
+            self,
+            terms=((column, Fraction(1)),),
+            operator=_MIRRORED[self.operator] if coefficient < 0 else self.operator,
+            right=self.right / coefficient,
+            slack=self.slack / abs(coefficient),
+        )
+
 
 @dataclass(frozen=True)
 class Among:
@@ -207,7 +219,7 @@ def facts(clause: Clause, query: Query) -> tuple[Fact, ...]:
 
 def level_code(feature: Feature, value: Value) -> float:
     """Return the code of a value in a column: its level's index, or the number itself."""
-    if feature.levels:
+    if feature.levels or feature.kind == "date":
         try:
             return feature.code(value.value)
         except SchemaError as error:
@@ -257,18 +269,39 @@ def _member(clause: Membership, query: Query) -> Fact:
 
 
 def _compared(left: Expression, operator: Operator, right: Expression, query: Query) -> Fact:
-    feature = levelled(left, right, query.features)
+    feature = levelled(left, operator, right, query.features)
     if feature is not None and feature.is_discrete:
         return _same_level(left, right, operator == "==", query)
-    if feature is not None:  # ordinal: levels stand for their ranks
+    feature = feature or dated(left, right, query.features)
+    if feature is not None:  # ordinal levels stand for their ranks, dates for their days
         left, right = (_ranked(side, feature) for side in (left, right))
     return _inequality(left, operator, right, query)
 
 
-def levelled(left: Expression, right: Expression, features: Mapping[str, Feature]) -> Feature | None:
-    """Return the first feature with levels that two sides of a comparison name, if any."""
-    named = (features[side.column] for side in (left, right) if isinstance(side, New | Old))
-    return next((feature for feature in named if feature.levels), None)
+def levelled(
+    left: Expression, operator: str, right: Expression, features: Mapping[str, Feature]
+) -> Feature | None:
+    """Return the first feature with levels that two sides of a comparison name; None if numbers are compared.
+
+    Columns of 0 and 1 are numbers where an order is asked for, or where another number is on the other side.
+    """
+    sides = (left, right)
+    named = [features[side.column] for side in sides if isinstance(side, New | Old)]
+    with_levels = [feature for feature in named if feature.levels]
+    if all(feature.is_zero_one for feature in with_levels):
+        calculates = any(isinstance(side, Arithmetic) for side in sides) or len(with_levels) < len(named)
+        if calculates or operator not in ("==", "!="):
+            return None
+    return next(iter(with_levels), None)
+
+
+def dated(left: Expression, right: Expression, features: Mapping[str, Feature]) -> Feature | None:
+    """Return the column of dates that is compared with a date in quotes, if any."""
+    for side, other in ((left, right), (right, left)):
+        named = [features[cell.column] for cell in cells(side)]
+        if isinstance(other, Text) and named and named[0].kind == "date":
+            return named[0]
+    return None
 
 
 def _ranked(side: Expression, feature: Feature) -> Expression:
@@ -324,13 +357,14 @@ def _inequality(left: Expression, operator: Operator, right: Expression, query: 
         slack = _slack(terms, (one, other), query)
     if all(coefficient == 0 for _, coefficient in terms):
         return Settled(_compare(Fraction(0), operator, number, slack), columns)
-    real = len(columns) > 1 and any(query.features[column].is_real for column in columns)
+    numbers = [column for column in columns if not query.features[column].is_zero_one]
+    real = len(numbers) > 1 and any(query.features[column].is_real for column in numbers)
     fact = Inequality(terms, operator, number, slack, _short(columns, query), real)
     if not _is_writable(fact):
         return Settled(False, columns)
     if len(terms) > 1:
         return fact
-    bound = _solved(fact)
+    bound = fact.solved()
     if not _is_writable(bound):
         return Settled(False, columns)
     if is_plain and operator in ("==", "!="):
@@ -345,19 +379,6 @@ def _is_writable(fact: Inequality) -> bool:
     """Tell whether all numbers of an inequality are within what floats can hold."""
     numbers = (fact.right, fact.slack, *(coefficient for _, coefficient in fact.terms))
     return all(math.isfinite(nearest_float(number)) for number in numbers)
-
-
-def _solved(fact: Inequality) -> Inequality:
-    """Divide by the coefficient of the only column."""
-    ((column, coefficient),) = fact.terms
-    operator = _MIRRORED[fact.operator] if coefficient < 0 else fact.operator
-    return replace(
-        fact,
-        terms=((column, Fraction(1)),),
-        operator=operator,
-        right=fact.right / coefficient,
-        slack=fact.slack / abs(coefficient),
-    )
 
 
 def _compare(left: Exactly, operator: Operator, right: Exactly, slack: Exactly) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ssba.columns.dates import day_number, short_date
 from ssba.columns.features import Feature, is_missing
 from ssba.constraints.language.facts import level_code, levelled
 from ssba.constraints.language.tree import (
@@ -33,7 +34,7 @@ def bounds_further_out(comparison: Comparison, setting: Setting) -> Iterator[Lad
     """Yield the ways to loosen a comparison, pair by pair of a chain."""
     for number in range(len(comparison.operators)):
         pair = _Pair(comparison, number)
-        feature = levelled(pair.left, pair.right, setting.features)
+        feature = levelled(pair.left, pair.operator, pair.right, setting.features)
         if feature is not None and feature.is_discrete:
             yield from _other_levels(pair, setting)
         elif pair.operator in ("<=", "<", ">=", ">"):
@@ -200,7 +201,7 @@ class _Gap:
     @property
     def step(self) -> float | None:
         """The step of the limit where its columns go in steps; None where any number matters."""
-        steps = [self.setting.features[column].step for column in self.coefficients]
+        steps = [self.setting.features[column].number_step for column in self.coefficients]
         sizes = [abs(coefficient) for coefficient in self.coefficients.values()]
         if len(steps) == 1 and steps[0]:
             return step_at(sizes[0] * steps[0], self.limit)
@@ -224,7 +225,8 @@ class _Gap:
         outward = 1 if coefficient > 0 else -1
 
         def says(amount: float) -> str:
-            now, then = (plain(tidy((self.limit + more) / coefficient)) for more in (0.0, amount))
+            ends = (tidy((self.limit + more) / coefficient) for more in (0.0, amount))
+            now, then = (self.setting.number(column, end) for end in ends)
             return _goes(column, outward, self.setting.shown(column, then), now)
 
         return outline(says=says, base=outward * self.limit, sign=float(outward))
@@ -252,6 +254,9 @@ def _value(expression: Expression, setting: Setting, cells: Mapping[str, float])
     match expression:
         case Number(value):
             return float(value)
+        case Text(text):
+            days = day_number(text)
+            return math.nan if days is None else days
         case New(column):
             return cells[column]
         case Old(column):
@@ -280,6 +285,8 @@ def _plus(expression: Expression, amount: float) -> Expression:
     match expression:
         case Number(value):
             return Number(plain(tidy(value + amount)))
+        case Text(text) if (days := day_number(text)) is not None:
+            return Text(short_date(days + amount))
         case Arithmetic(first, rest) if expression.is_sum:
             sign, last = rest[-1]
             if not isinstance(last, Number):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ssba.columns.dates import short_date
 from ssba.columns.features import Feature, is_missing
 from ssba.constraints.language.tree import Clause, Number, Text, Truth, Value
 
@@ -126,6 +127,10 @@ class Setting:
         else:
             codes = [] if is_missing(self.wanted[column]) else [feature.code(self.wanted[column])]
         return [code for code in codes if code not in allowed]
+
+    def number(self, column: str, number: float) -> Any:
+        """Return a number of a column as the user has it; days as a date."""
+        return short_date(number) if self.features[column].kind == "date" else plain(number)
 
     def shown(self, column: str, value: Any) -> str:
         """Write a value of a column, with its unit."""

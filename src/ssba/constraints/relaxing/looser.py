@@ -153,7 +153,7 @@ def _wider(clause: Within, setting: Setting) -> Iterator[Ladder]:
         # One that refuses nothing in the data was widened on purpose: it may double.
         most=tidy(most) if most > _ROUNDING * size else size or high - low,
         scale=size or abs(now) or high - low,
-        step=None if by_percent or not feature.step else step_at(feature.step, size),
+        step=None if by_percent or not feature.number_step else step_at(feature.number_step, size),
         base=size,
         beyond=True,
     )

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ssba.arguments import one_of
+from ssba.columns.dates import day_number
 from ssba.json_form import JsonForm
 from ssba.results import tables
 from ssba.results.cohort import sentences as cohort_text
@@ -248,17 +249,27 @@ def _column_uses(explanations: Sequence["Explanation"]) -> list[ColumnUse]:
     names = dict.fromkeys(name for one in explanations for name in one.query)
     units = {name: unit for one in explanations for name, unit in one.units.items()}
     orders = {name: order for one in explanations for name, order in one.orders.items()}
-    uses = [_column_use(name, answers, units.get(name), orders.get(name, ())) for name in names]
+    dates = {column.name for one in explanations for column in one.columns if column.kind == "date"}
+    uses = [
+        _column_use(
+            name, answers, "days" if name in dates else units.get(name), orders.get(name, ()), name in dates
+        )
+        for name in names
+    ]
     return sorted(uses, key=lambda one: (-one.changed, -one.importance))
 
 
 def _column_use(
-    name: str, answers: Sequence["Counterfactual"], unit: str | None, order: Sequence[Any]
+    name: str, answers: Sequence["Counterfactual"], unit: str | None, order: Sequence[Any], is_date: bool
 ) -> ColumnUse:
     using = [one for one in answers if name in one.changes]
     changes = [one.changes[name] for one in using]
-    steps = [step for both in changes if (step := signed_step(*both, order)) is not None]
-    levels = Counter(both for both in changes if order or signed_step(*both) is None)
+    found = [
+        signed_step(day_number(before), day_number(after)) if is_date else signed_step(before, after, order)
+        for before, after in changes
+    ]
+    steps = [step for step in found if step is not None]
+    levels = Counter(both for both, step in zip(changes, found, strict=True) if order or step is None)
     ups, downs = [one for one in steps if one > 0], [-one for one in steps if one < 0]
     return ColumnUse(
         column=name,

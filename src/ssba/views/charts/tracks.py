@@ -6,13 +6,14 @@ No drawing happens here: charts, report pages and matplotlib's parallel coordina
 import math
 import numbers
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ssba.arguments import came, is_number, mapping
+from ssba.columns.dates import day_number, short_date
 from ssba.columns.features import is_missing
 from ssba.columns.frames import is_frame
 from ssba.constraints.constraint import constraint, fixed
@@ -245,15 +246,43 @@ def make_track(
     """
     values = data.values(name)
     shown = [cell for cell in (now, proposed) if not is_missing(cell)]
-    numeric = all(is_number(cell) for cell in [*shown, *values, *order]) and bool(shown or values)
+    known = [*shown, *values, *order]
+    numeric = all(is_number(cell) for cell in known) and bool(shown or values)
+    dates = all(day_number(cell) is not None for cell in known) and bool(shown or values) and not order
     track = Track(name, data.label(name), unit, now, proposed, None, None, ("", ""), is_fixed=is_fixed)
     allowed = data.allowed.get(name)
     if numeric and list(order) == sorted(order):
         return _number_track(track, values, allowed)
+    if dates and not numeric:
+        return _date_track(track, values, allowed)
     return _level_track(track, values, allowed, order)
 
 
-def _number_track(track: Track, values: Sequence[float], allowed: Sequence[Any] | None) -> Track:
+def _date_track(track: Track, values: Sequence[Any], allowed: Sequence[Any] | None) -> Track:
+    """Return the track of dates: that of the days since the first of them, with dates written on it."""
+    cells = [track.now, track.proposed, *values]
+    days = [number for cell in cells if (number := day_number(cell)) is not None]
+    first, whole = min(days), all(one.is_integer() for one in days)
+
+    def since(cell: Any) -> float | None:
+        number = day_number(cell)
+        return None if number is None else number - first
+
+    made = _number_track(
+        replace(track, now=since(track.now), proposed=since(track.proposed)),
+        [number for cell in values if (number := since(cell)) is not None],
+        None if allowed is None else [since(end) for end in allowed],
+        write=lambda number: short_date(first + (round(number) if whole else number)),
+    )
+    return replace(made, now=track.now, proposed=track.proposed)
+
+
+def _number_track(
+    track: Track,
+    values: Sequence[float],
+    allowed: Sequence[Any] | None,
+    write: Callable[[float], str] = text.show,
+) -> Track:
     cells = [float(cell) for cell in (track.now, track.proposed) if not is_missing(cell)]
     ends = [float(end) for end in _both_ends(track.name, allowed) if end is not None and math.isfinite(end)]
     low, high = _span([*cells, *map(float, values)] or ends, ends if not values else [])
@@ -267,8 +296,8 @@ def _number_track(track: Track, values: Sequence[float], allowed: Sequence[Any] 
         track,
         before=place(track.now),
         after=place(track.proposed),
-        ends=(text.show(low), text.show(high)),
-        values=tuple(((one - low) / (high - low), text.show(one)) for one in sorted(few)),
+        ends=(write(low), write(high)),
+        values=tuple(((one - low) / (high - low), write(one)) for one in sorted(few)),
         shape=bars or _silhouette(values, low, high),
         is_counted=bool(few),
         allowed=_clipped(_both_ends(track.name, allowed), low, high) if allowed is not None else None,

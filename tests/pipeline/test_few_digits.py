@@ -1,0 +1,93 @@
+"""Answers have few digits: no more than the data, as long as such a row reaches the target."""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.problems import half_space
+from tests.support import every
+
+import ssba
+
+WEIGHTS = (1.0, 2.0, -1.5)
+plane = half_space(*WEIGHTS, at=1.0)
+
+
+def places(number: float) -> int:
+    """Return how many decimals a number is written with."""
+    return max(0, -int(Decimal(repr(number)).normalize().as_tuple().exponent))
+
+
+def data(decimals: int | None) -> Any:
+    rows = np.random.default_rng(3).normal(size=(400, 3))
+    return rows if decimals is None else rows.round(decimals)
+
+
+def answers(decimals: int | None, model: Any = plane, **settings: Any) -> ssba.results.Explanations:
+    rows = data(decimals)
+    explainer = ssba.Explainer(model, rows, True, scale="none", **settings)
+    return explainer.explain_many(rows[~plane(rows)][:12])
+
+
+@pytest.mark.parametrize("decimals", [2, 3, 6])
+@pytest.mark.parametrize("read", [False, True])
+def test_answers_have_no_more_decimals_than_the_data(decimals: int, read: bool) -> None:
+    found = answers(decimals, plane.logistic(data(None)) if read else plane)
+    assert every(one.status == "found" for one in found)
+    assert every(places(after) <= decimals for one in found for _, after in one.answers[0].changes.values())
+
+
+@pytest.mark.parametrize("decimals", [2, 3])
+def test_they_cost_at_most_one_of_the_last_decimal_in_each_column(decimals: int) -> None:
+    unit = math.sqrt(3) * 10.0**-decimals
+    found = answers(decimals)
+    assert every(
+        one.best is not None
+        and one.evidence.nearer_than is not None
+        and one.best.distance <= 1.001 * one.evidence.nearer_than + unit
+        for one in found
+    )
+
+
+def test_finer_digits_are_for_where_no_row_in_those_of_the_data_reaches() -> None:
+    explainer = ssba.Explainer(lambda Z: Z[:, 0] > 0.1025, data(2), True, scale="none")
+    best = explainer.explain([0.1, 0.0, 0.0], ["x0 <= 0.104"]).best
+    assert best is not None
+    assert 0.1025 < best.values["x0"] <= 0.104
+    assert places(best.values["x0"]) <= 6
+
+
+def test_numbers_of_all_digits_are_answered_in_few() -> None:
+    found = answers(None)
+    assert every(places(after) <= 6 for one in found for _, after in one.answers[0].changes.values())
+
+
+def test_a_cell_that_is_filled_has_few_digits_too() -> None:
+    rows = data(2)
+    rows[::7, 0] = np.nan
+    explainer = ssba.Explainer(lambda Z: np.nan_to_num(Z[:, 0], nan=-9.0) > 0.123456, rows, True)
+    best = explainer.explain([None, 0.25, 0.5], [ssba.may_fill("x0"), "x1 == x.x1"]).best
+    assert best is not None
+    assert places(best.values["x0"]) <= 2
+
+
+def test_a_column_that_is_declared_continuous_takes_any_number() -> None:
+    rows = np.round(data(None) * 4)
+    continuous = {f"x{j}": ssba.numeric() for j in range(3)}
+    explainer = ssba.Explainer(plane, rows, True, features=continuous, scale="none")
+    best = explainer.explain([0.0, 0.0, 0.0]).best
+    assert best is not None
+    assert best.distance == pytest.approx(plane.distance(), rel=2e-3)
+
+
+@pytest.mark.parametrize("decimals", [2, None])
+def test_a_bounded_move_has_few_digits_too(decimals: int | None) -> None:
+    rows = data(decimals)
+    query = rows[~plane(rows)][0]
+    answer = ssba.Explainer(plane, rows, True).explain(query, [f"x{j} within 0.0333" for j in range(3)])
+    assert answer.status == "bounded"
+    assert answer.bounded is not None
+    assert answer.bounded.changes
+    assert every(places(after) <= (decimals or 9) for _, after in answer.bounded.changes.values())
