@@ -12,7 +12,7 @@ import pytest
 from ssba.columns.frames import (
     can_hold_missing,
     column_names,
-    distinct,
+    in_order,
     is_frame,
     native_of,
     only_row,
@@ -128,5 +128,5 @@ def test_numpy_whole_numbers_and_booleans_cannot_be_missing() -> None:
     assert can_hold_missing(pa.array([1]))
 
 
-def test_distinct_sorts_within_each_type() -> None:
-    assert distinct(["b", 2.5, "a", 3, "b", 1.5]) == [1.5, 2.5, 3, "a", "b"]
+def test_distinct_cells_are_sorted_within_each_type() -> None:
+    assert in_order(["b", 2.5, "a", 3, "b", 1.5]) == [1.5, 2.5, 3, "a", "b"]

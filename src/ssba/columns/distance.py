@@ -137,12 +137,10 @@ def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
     unit = np.where(
         (extent > 0) & ((extent < _SMALLEST) | (extent > _LARGEST)) & np.isfinite(extent), extent, 1.0
     )
-    spread = {
-        "std": unit * np.nanstd(present / unit, axis=0),
-        "range": extent,
-        "mad": np.nanmedian(np.abs(present - np.nanmedian(present, axis=0)), axis=0),
-    }
-    desired = spread[scale]
-    coarser = np.where(spread["std"] > 0, spread["std"], 1.0)
+    deviation = unit * np.nanstd(present / unit, axis=0)
+    desired = {"std": deviation, "range": extent}.get(scale)
+    if desired is None:
+        desired = np.nanmedian(np.abs(present - np.nanmedian(present, axis=0)), axis=0)
+    coarser = np.where(deviation > 0, deviation, 1.0)
     # The deviation of equal numbers may be rounding dust.
     return np.where(extent > 0, np.where(desired > 0, desired, coarser), 1.0)

@@ -209,6 +209,14 @@ def only_row(rows: Any) -> dict[str, Any]:
     return dict(zip(names, frame.row(0), strict=True))
 
 
-def distinct(cells: Sequence[Any]) -> list[Any]:
+def distinct_cells(cells: Sequence[Any]) -> list[Any]:
+    """Return each cell once, by value and type, in order of appearance; cells of odd types as they are."""
+    try:
+        return [cell for _, cell in dict.fromkeys(zip(map(type, cells), cells, strict=True))]
+    except TypeError:
+        return list(cells)
+
+
+def in_order(cells: Sequence[Any]) -> list[Any]:
     """Return the distinct cells, sorted within each type."""
     return sorted(set(cells), key=lambda cell: (type(cell).__name__, cell))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ssba.columns.by_values import shown_kind
 from ssba.columns.dates import date_step
+from ssba.columns.far_cells import far_cells
 from ssba.columns.features import (
     LARGEST_EXACT,
     Declaration,
@@ -17,7 +18,7 @@ from ssba.columns.features import (
     is_missing,
     whole_if_possible,
 )
-from ssba.columns.frames import RawColumn, distinct
+from ssba.columns.frames import RawColumn, distinct_cells, in_order
 from ssba.errors import SchemaError
 
 _KINDS: dict[str, Kind] = {
@@ -82,7 +83,8 @@ def _inferred(column: RawColumn) -> _Decided:
     by_dtype = _by_dtype(column)
     if not isinstance(column.cells, np.ndarray) or by_dtype.levels or by_dtype.kind == "date":
         return _Decided(by_dtype, f"dtype {column.dtype}{', ordered' if by_dtype.levels else ''}")
-    shown = shown_kind(column.cells, single=column.single, whole_dtype=column.family == "integer")
+    sensible = column.cells[~far_cells(column.cells)]
+    shown = shown_kind(sensible, single=column.single, whole_dtype=column.family == "integer")
     if shown is None:
         return _Decided(by_dtype, f"dtype {column.dtype}")
     return _Decided(Declaration(shown.kind, step=shown.step), shown.why, shown.decides, shown.decimals)
@@ -129,7 +131,7 @@ def _present(column: RawColumn) -> list[Any]:
         _refuse_infinite(column.name, column.cells)
         unique = np.unique(column.cells[~np.isnan(column.cells)]).tolist()
         return [whole_if_possible(cell) for cell in unique]
-    cells = [cell for cell in column.cells if not is_missing(cell)]
+    cells = [cell for cell in distinct_cells(column.cells) if not is_missing(cell)]
     for cell in cells:
         if not isinstance(cell, str | bool | np.bool_ | int | float):
             raise SchemaError(
@@ -137,7 +139,7 @@ def _present(column: RawColumn) -> list[Any]:
                 "ssba reads numbers, text, booleans, categories and dates of a dtype of their own "
                 "(pandas.to_datetime): convert the column"
             )
-    return distinct(cells)
+    return in_order(cells)
 
 
 def _levels(column: RawColumn, declaration: Declaration) -> tuple[Any, ...]:
@@ -183,4 +185,5 @@ def _with_range(feature: Feature, numbers: Any) -> Feature:
     if not len(present):
         return replace(feature, data_low=0.0, data_high=0.0)
     _refuse_infinite(feature.name, present)
+    present = present[~far_cells(present)]
     return replace(feature, data_low=float(present.min()), data_high=float(present.max()))

@@ -7,6 +7,7 @@ to even write half a category, and make "one change counts 1" exact.
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -30,7 +31,7 @@ from ssba.columns.frames import RawColumn
 from ssba.columns.grid import Grid, grid
 from ssba.columns.inference import infer_feature
 from ssba.columns.layout import Layout, layout_of
-from ssba.errors import ArgumentError, SchemaError
+from ssba.errors import ArgumentError, SchemaError, SsbaWarning
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -192,14 +193,12 @@ def encode_column(
     cells = column.cells.tolist() if isinstance(column.cells, np.ndarray) else column.cells
     if isinstance(column.cells, np.ndarray):
         cells = [whole_if_possible(cell) for cell in cells]
-    codes: dict[Any, float] = {}
-    encoded = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        key = cell if isinstance(cell, str | bool | int) else (type(cell), repr(cell))
-        if key not in codes:
-            codes[key] = _code_at(row, named, feature, cell, nullable)
-        encoded[row] = codes[key]
-    return encoded
+    keys = [cell if type(cell) is str else (type(cell), repr(cell)) for cell in cells]
+    firsts = {key: row for row, key in reversed(list(enumerate(keys)))}
+    codes = {
+        keys[row]: _code_at(row, named, feature, cells[row], nullable) for row in sorted(firsts.values())
+    }
+    return np.array([codes[key] for key in keys], dtype=np.float64)
 
 
 def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool, named: RowName) -> Matrix:
@@ -269,3 +268,18 @@ def build_space(
     named = partial(frames.row_name, data)
     encoded = [encode_column(*triple, named) for triple in zip(found, columns, nullable, strict=True)]
     return space, np.stack(encoded, axis=1)
+
+
+def without_far_cells(space: Space, Z: Matrix, data: Any) -> Matrix:
+    """Bring cells that the columns' ranges leave out to their ends, and say which they are."""
+    low, high = space.data_range
+    for row, j in np.argwhere((Z < low) | (high < Z)).tolist():
+        feature = space.features[j]
+        warnings.warn(
+            f"column {feature.name!r} holds {feature.value(Z[row, j])!r} in {frames.row_name(data, row)}, a "
+            "billion times as far from the others as these are from each other; it is left out of the "
+            "column's range and scale: correct the cell, or make it missing",
+            SsbaWarning,
+            stacklevel=5,
+        )
+    return np.clip(Z, low, high)

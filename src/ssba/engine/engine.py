@@ -10,7 +10,7 @@ import numpy as np
 from ssba.columns.distance import Metric, Norm, ScaleName, metric
 from ssba.columns.features import Declaration
 from ssba.columns.frames import is_frame
-from ssba.columns.space import Matrix, Space, build_space
+from ssba.columns.space import Matrix, Space, build_space, without_far_cells
 from ssba.engine.background import Background
 from ssba.engine.choice import choose_rows
 from ssba.engine.judging import Judging
@@ -106,6 +106,7 @@ def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
     """Check model, data and settings once, and put them together."""
     _refuse_swapped(model, data)
     space, Z = build_space(data, settings.features, settings.columns)
+    Z = without_far_cells(space, Z, data)
     complete = np.asarray(~np.isnan(Z).any(axis=1))
     if complete.mean() < 0.5:
         # Where most rows have a missing cell the model must be able to take them as they are.
