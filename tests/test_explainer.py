@@ -72,7 +72,7 @@ class TestForms:
         row = {**PATIENT, "age": np.int64(61), "systolic": np.float32(152), "sex": np.str_("male")}
         best = people.explain(row).best
         assert best is not None
-        assert [type(value) for value in best.values.values()] == [int, str, str, float, float, float]
+        assert [type(value) for value in best.values.values()] == [int, str, str, int, int, float]
 
     def test_a_column_of_32_bit_floats_takes_a_query_of_python_floats(self) -> None:
         explainer = ssba.Explainer(plane, X.astype(np.float32))

@@ -61,7 +61,9 @@ def reachable(model: Any, query: Any) -> bool:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_reachable_patient_gets_an_answer(name: str) -> None:
     model = MODELS[name].fit(X, DISEASE)
-    explainer = ssba.Explainer(model, X, target=False)
+    # Continuous, as in the paper, though the data are whole numbers.
+    continuous = {f"x{place}": ssba.numeric() for place in PLACES}
+    explainer = ssba.Explainer(model, X, target=False, features=continuous)
     queries = X[model.predict(X)][:70]
     explanations = explainer.explain_many(queries, rules(), budget=ssba.Budget(rows=2000))
     found = 0

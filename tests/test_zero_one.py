@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.support import every
+from tests.support import every, setting
 
 import ssba
 
@@ -108,3 +108,14 @@ def test_unknown_values_are_refused(explainer: ssba.Explainer) -> None:
         explainer.explain(QUERY, ["red == 2"])
     with pytest.raises(ssba.errors.SchemaError, match="neither 0 nor 1"):
         explainer.explain({**QUERY, "red": 0.3})
+
+
+def test_a_bound_on_one_of_them_is_one_region() -> None:
+    where = setting(FRAME)
+    for text, levels in (
+        ("red <= 9", [True, True]),
+        ("red >= 0.5", [False, True]),
+        ("red < 1", [True, False]),
+    ):
+        region = where.region(QUERY, text)
+        assert region.allowed[0].tolist() == levels

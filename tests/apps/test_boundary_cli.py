@@ -585,6 +585,7 @@ def test_numbers_of_a_regressor_have_a_boundary_too(ssba_boundary: Runner, tmp_p
     rows.to_parquet(tmp_path / "rows.parquet")
     skops_io.dump(LinearRegression().fit(rows, 10 * rows["x"]), tmp_path / "model.skops")
     sources: list[str | Path] = ["--data", tmp_path / "rows.parquet", "--model", tmp_path / "model.skops"]
+    sources += ["--feature", "x=numeric"]
     wanted = ["--target", "value:45..", "--points", "25", "--tolerance", "1e-6"]
     assert ssba_boundary("build", tmp_path / "index", *sources, *wanted).code == 0
     ssba_boundary("export", tmp_path / "index", tmp_path / "p.csv", *sources, "--target", "value:45..")

@@ -159,6 +159,7 @@ class TestNeighbours:
 
 LEVELS = setting(
     pd.DataFrame({"r": [0.0, 1.0] * 6, "c": list("uvw") * 4, "d": list("pq") * 6, "b": [True, False] * 6}),
+    {"r": numeric()},
     scale="none",
     weights={"d": 0.5, "b": 2.0},
 )

@@ -272,7 +272,7 @@ class TestMissingCells:
         def model(rows: Any) -> Any:
             return (rows["a"].fillna(0) + rows["b"] / 100 >= 3).to_numpy()
 
-        explainer = ssba.Explainer(model, self.DATA, target=True)
+        explainer = ssba.Explainer(model, self.DATA, target=True, features={"a": ssba.numeric()})
         query = {"a": None, "b": 20.0, "c": None}
         plan = plan_of(
             explainer, query, ["a may be filled", "a <= 2.5", "b <= 60"], max_step={"a": 1, "b": 25}

@@ -139,6 +139,8 @@ def codes(row: Mapping[str, Any]) -> dict[str, float]:
 @example("chol within 20%", ({**X, "chol": -2.5}, {**X, "chol": -3.0}))
 @example("age - age >= 1", ({**X, "age": None}, {**X, "age": None}))
 @example("age + chol - chol >= 60", ({**X, "chol": None}, {**X, "chol": None}))
+@example("0 * age + smokes >= 1", ({**X, "smokes": 0}, {**X, "smokes": 1}))
+@example("0 * age + smokes >= 1", ({**X, "smokes": 0, "age": None}, {**X, "smokes": 0, "age": None}))
 @example("job == wish", ({**X, "job": None}, {**X, "job": None, "wish": "vet"}))
 def test_a_row_holds_exactly_where_an_alternative_contains_it(
     text: str, case: tuple[dict[str, Any], dict[str, Any]]

@@ -168,6 +168,9 @@ def _by_flags(fact: Inequality, flags: list[str], query: Query) -> list[Conjunct
 
     What stays missing asks nothing of the others.
     """
+    if len(fact.terms) == 1:
+        allowed = frozenset(value for value in (0, 1) if fact.test({flags[0]: float(value)}))
+        return [(Levels(flags[0], allowed),)]
     ways: list[Conjunction] = [(Keep(column),) for column in flags if query.is_missing(column)]
     if 2 ** len(flags) > MOST_ALTERNATIVES:
         raise ConstraintError(
@@ -180,10 +183,12 @@ def _by_flags(fact: Inequality, flags: list[str], query: Query) -> list[Conjunct
         rest = tuple((column, factor) for column, factor in fact.terms if column not in values)
         total = sum((factor * values.get(column, 0) for column, factor in fact.terms), Fraction(0))
         left = replace(fact, terms=rest, right=fact.right - total)
-        if rest:
+        if any(factor for _, factor in rest):
             ways += [(*levels, *way) for way in _numbers(left)]
-        elif left.test({}):
+        elif replace(left, terms=()).test({}):
             ways.append(levels)
+        else:
+            ways += [(*levels, Keep(column)) for column, _ in rest if query.is_missing(column)]
     return ways
 
 
