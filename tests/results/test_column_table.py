@@ -93,7 +93,7 @@ def test_it_survives_json() -> None:
 
 def test_an_answer_points_to_it_where_values_decided() -> None:
     answer = explainer().explain(FRAME.iloc[0].to_dict() | {"age": 75.0})
-    assert "3 kinds of columns come from the data's values: explainer.columns lists them." in repr(answer)
+    assert "The kinds of 3 columns come from the data's values: explainer.columns lists them." in repr(answer)
     assert "explainer.columns" in answer._repr_html_()
     told = {"age": ssba.integer(), "sex": ssba.boolean(), "dose": ssba.numeric(step=0.1)}
     declared = explainer(features=told).explain(FRAME.iloc[0].to_dict() | {"age": 75.0})

@@ -258,7 +258,7 @@ def kinds_line(explanation: "Explanation") -> list[str]:
     count = sum(one.by_values for one in explanation.columns)
     if not count:
         return []
-    kinds = f"{count} kinds of columns come" if count > 1 else "The kind of 1 column comes"
+    kinds = f"The kinds of {count} columns come" if count > 1 else "The kind of 1 column comes"
     return [f"{kinds} from the data's values: explainer.columns lists them."]
 
 
@@ -333,8 +333,8 @@ def show_both(before: Any, after: Any, unit: str | None = None) -> tuple[str, st
 def cell(value: Any, unit: str | None = None) -> str:
     """Write a cell of a row in full.
 
-    >>> cell(0.1), cell(3.0), cell(None)
-    ('0.1', '3', 'missing')
+    >>> cell(0.1), cell(3.0), cell(-0.0), cell(None)
+    ('0.1', '3', '0', 'missing')
     """
     return show(_digits(value) if isinstance(value, float) else value, unit)
 
