@@ -117,7 +117,8 @@ def _asked(rng: Rng, bare: World, reached: Any, taste: Taste) -> World:
     drawer = Drawer(rng, bare.columns, bare.data, query)
     # Where all is smooth, rules that are planes leave a nearest row that can be computed.
     rules = drawer.planes(3) if taste == "smooth" else drawer.rules(4)
-    options = _options(rng, replace(bare, query=query), int(reached.sum()))
+    different = len(np.unique(bare.data[reached], axis=0))
+    options = _options(rng, replace(bare, query=query), different)
     others = np.stack([rng.choice(misses) for _ in range(2)])
     return replace(
         bare,

@@ -281,8 +281,8 @@ class Truth:
 
     @cached_property
     def usual(self) -> float:
-        """How far 95% of these background rows are at most from their own nearest neighbours."""
-        rows = self.wanted_data
+        """How far 95% of these background rows, each counted once, are at most from their neighbours."""
+        rows = np.unique(self.wanted_data, axis=0)
         apart = np.stack([self.distance(rows, one) for one in rows])
         np.fill_diagonal(apart, np.inf)
         return float(np.quantile(apart.min(axis=1), 0.95))

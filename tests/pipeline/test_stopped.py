@@ -62,7 +62,7 @@ class TestRows:
     def test_a_small_budget_ends_the_search_and_is_named(self) -> None:
         found = EXPLAINER.explain(QUERY, budget=ssba.Budget(rows=60))
         assert (found.status, found.stopped) == ("found", "rows")
-        assert "its budget of 60 rows" in found.sentence
+        assert "its budget of 60 model rows" in found.sentence
         assert "nearer answer" in found.sentence
 
     def test_without_an_answer_it_is_named_too(self) -> None:
@@ -70,7 +70,7 @@ class TestRows:
         rules = [ssba.within(f"x{j}", amount=0.4) for j in range(4)]
         found = explainer.explain([0.0] * 4, rules, budget=ssba.Budget(rows=1))
         assert (found.status, found.stopped) == ("out_of_budget", "rows")
-        assert "The budget of 1 model rows ran out" in found.sentence
+        assert "The budget of 1 model row ran out" in found.sentence
         assert "budget=ssba.Budget(rows=...)" in found.sentence
 
     def test_rows_end_a_search_that_has_time_left(self) -> None:
