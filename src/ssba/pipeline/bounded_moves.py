@@ -29,6 +29,8 @@ from ssba.search.turns import Waiting, in_turns
 
 # Rows among which the move is chosen.
 _MOST_CHECKED = 32
+# A ball around each takes a hundred rows, whatever the budget.
+_CHECKED_WITH_BALLS = 3
 # Background rows that a climb by score starts from, and what one may spend.
 _CLIMBED_FROM, _ROWS_A_CLIMB = 4, 1500
 # What scores differ by without meaning anything, as a share of the largest.
@@ -59,7 +61,8 @@ def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
     """
     for state, approaches in _approached(states, boundary):
         moves = []
-        for move in itertools.islice(_checked_moves(state, approaches), _MOST_CHECKED):
+        most = _MOST_CHECKED if state.options.radius is None else _CHECKED_WITH_BALLS
+        for move in itertools.islice(_checked_moves(state, approaches), most):
             if passes(state, move.row, move.output):
                 # The budget ended before the search could ask about it.
                 state.spent.ran_out = True
