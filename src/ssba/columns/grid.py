@@ -57,6 +57,8 @@ class Grid:
     def storable(self, Z: Array) -> Array:
         """Round cells of 32-bit columns to what these can hold, and leave the others alone."""
         xp = namespace(Z)
+        if not bool(xp.any(self.single)):
+            return Z
         return xp.where(self.single, _as_single(xp.where(self.single, Z, xp.zeros_like(Z))), Z)
 
     def _count(self, Z: Array) -> Array:

@@ -57,9 +57,9 @@ def infer_feature(column: RawColumn, declaration: Declaration | None) -> Feature
     )
     if declaration.kind in _NUMBERS:
         return _with_range(feature, _numbers(column, declaration.kind))
-    feature = replace(feature, levels=_levels(column, declaration))
-    present = [feature.code(cell) for cell in _present(column)]
-    return _with_range(feature, np.array(present, dtype=np.float64))
+    present = _present(column)
+    feature = replace(feature, levels=_levels(column, declaration, present))
+    return _with_range(feature, np.array([feature.code(cell) for cell in present], dtype=np.float64))
 
 
 def _refuse_inexact(column: RawColumn) -> None:
@@ -142,8 +142,7 @@ def _present(column: RawColumn) -> list[Any]:
     return in_order(cells)
 
 
-def _levels(column: RawColumn, declaration: Declaration) -> tuple[Any, ...]:
-    present = _present(column)
+def _levels(column: RawColumn, declaration: Declaration, present: list[Any]) -> tuple[Any, ...]:
     if not declaration.levels:
         _refuse_hidden_numbers(column, present)
         return tuple(_both_truths(column, declaration, present))

@@ -194,11 +194,11 @@ def encode_column(
     if isinstance(column.cells, np.ndarray):
         cells = [whole_if_possible(cell) for cell in cells]
     keys = [cell if type(cell) is str else (type(cell), repr(cell)) for cell in cells]
-    firsts = {key: row for row, key in reversed(list(enumerate(keys)))}
+    firsts = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
     codes = {
         keys[row]: _code_at(row, named, feature, cells[row], nullable) for row in sorted(firsts.values())
     }
-    return np.array([codes[key] for key in keys], dtype=np.float64)
+    return np.fromiter(map(codes.__getitem__, keys), dtype=np.float64, count=len(keys))
 
 
 def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool, named: RowName) -> Matrix:
