@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.problems import half_space
 from tests.support import every
@@ -91,3 +92,18 @@ def test_a_bounded_move_has_few_digits_too(decimals: int | None) -> None:
     assert answer.bounded is not None
     assert answer.bounded.changes
     assert every(places(after) <= (decimals or 9) for _, after in answer.bounded.changes.values())
+
+
+def test_a_query_off_its_step_keeps_the_cells_that_need_not_change() -> None:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"a": 0.3 * rng.integers(0, 16, 60), "b": rng.normal(size=60).round(2)})
+    explainer = ssba.Explainer(
+        lambda rows: (rows["b"] > 0.2473).to_numpy(),
+        data,
+        target=True,
+        features={"a": ssba.numeric(step=0.3)},
+        scale="none",
+    )
+    best = explainer.explain({"a": 4.49, "b": -0.77}).best
+    assert best is not None
+    assert best.changes == {"b": (-0.77, 0.25)}

@@ -132,5 +132,6 @@ class _Rounding:
         return [rows[i] for i in different(rows)[:_MOST_FORMS]]
 
     def _kept(self, rounded: Vector) -> Vector:
-        row = np.where(self.changed, rounded, self.row)
-        return np.asarray(self.state.engine.space.grid.snap(row[None, :])[0])
+        """Return the row with its changed numbers rounded; all else stays, on its step or not."""
+        snapped = self.state.engine.space.grid.snap(np.where(self.changed, rounded, self.row)[None, :])[0]
+        return np.where(self.changed, snapped, self.row)
