@@ -59,17 +59,16 @@ def test_missing_cells_that_stayed_missing_are_no_change() -> None:
     assert pick_order(rows, x, METRIC, 2, 5) == ([0, 2, 1], 2)
 
 
-ROWS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.sampled_from([0.0, 1.0])), max_size=15).map(
-    lambda rows: np.array(rows, dtype=float).reshape(-1, 3)
-)
+ROWS = st.lists(
+    st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.sampled_from([0.0, 1.0])), min_size=1, max_size=15
+).map(lambda rows: np.array(rows, dtype=float).reshape(-1, 3))
 
 
 @given(ROWS, st.integers(1, 5))
 def test_every_offer_is_one_row_and_the_first_is_the_nearest(rows: Matrix, k: int) -> None:
     order = pick_order(rows, X, METRIC, k, 5)[0]
     assert len(order) == len(set(order)) <= k + 5
-    if len(rows):
-        assert METRIC.distance(rows, X)[order[0]] == METRIC.distance(rows, X).min()
+    assert METRIC.distance(rows, X)[order[0]] == METRIC.distance(rows, X).min()
 
 
 class TestLevers:
