@@ -145,6 +145,8 @@ class TestConstraints:
         ("rule", "words"),
         [
             ("signed >= 19000", ["'signed'", "19000 is not a date", "2024-01-31"]),
+            ("signed >= 2023-06-01", ["'signed' holds dates", "'2023 - 6 - 1'", "in quotes"]),
+            ("2023-06-01 <= x.signed", ["'signed' holds dates", "in quotes"]),
             ("signed >= 'soon'", ["'signed'", "'soon' is not a date"]),
             ("signed >= pay", ["'signed' holds dates", "'pay' is integer"]),
             ("signed within 20%", ["'signed' holds dates", "amount=30"]),
@@ -157,6 +159,14 @@ class TestConstraints:
             explainer().explain(QUERY, [rule])
         for word in words:
             assert word in str(caught.value)
+
+    def test_the_size_of_a_relaxation_is_a_share_of_the_dates_there_are(self) -> None:
+        told = ssba.Explainer(lambda rows: (rows["signed"] >= "2023-06-01").to_numpy(), CONTRACTS, True)
+        found = told.explain(QUERY, ["signed <= '2023-02-01'"])
+        why = told.why_not(found)
+        assert why.best is not None
+        width = (CONTRACTS["signed"].max() - CONTRACTS["signed"].min()).days
+        assert why.best.size == pytest.approx(120 / width, rel=0.02)
 
 
 class TestCells:

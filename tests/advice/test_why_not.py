@@ -355,7 +355,7 @@ def test_smallest_is_said_with_what_shows_it() -> None:
     why = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *BOXED))
     assert why.best is not None
     assert why.best.is_proved
-    assert "The smallest relaxation that is enough (proved: with any bound a step tighter" in why.sentence
+    assert "The smallest relaxation that is enough (proved: none is with a bound a step" in why.sentence
     short = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *BOXED), most_rows=9_000)
     for one in short.relaxations:
         assert one.is_smallest or one.claim == "A relaxation that is enough, perhaps not the smallest"

@@ -17,7 +17,9 @@ def test_they_are_the_constraints_that_the_nearest_boundary_point_breaks() -> No
     assert one.constraint == "x0 <= 0.5"
     assert one.relaxed is not None
     assert one.relaxed.startswith("let x0 go up to 2")
-    assert 'stops it: "x0 <= 0.5" (the nearest boundary point takes: let x0 go' in explanation.sentence
+    assert (
+        'stops it: "x0 <= 0.5" (the nearest boundary point takes all this: let x0 go' in explanation.sentence
+    )
     assert "more" not in explanation.sentence
 
 
@@ -33,4 +35,7 @@ def test_the_distance_is_said_in_the_units_of_a_column() -> None:
         lambda rows: rows[:, 0] > 2, X, True, scale={"x0": 2.0}, features={"x0": ssba.numeric(unit="mm")}
     )
     explanation = explainer.explain(QUERY, ["x0 <= 0.5"])
-    assert "stays at a distance of 0.75 from the boundary, as far as 1.5 mm of x0" in explanation.sentence
+    assert (
+        "stays at a distance of 0.75 from the boundary, as far as a change of x0 by 1.5 mm"
+        in explanation.sentence
+    )

@@ -130,7 +130,8 @@ def _to_boundary(explanation: "Explanation", move: "Counterfactual") -> str:
     if not numbers:
         return f"{words}, where one changed level counts 1"
     one = next((one for one in numbers if one.name in move.changes), numbers[0])
-    return f"{words}, as far as {show(float(f'{far * one.scale / one.weight:.3g}'), one.unit)} of {one.name}"
+    amount = show(float(f"{far * one.scale / one.weight:.3g}"), one.unit)
+    return f"{words}, as far as a change of {one.name} by {amount}"
 
 
 def _stops(explanation: "Explanation") -> str:
@@ -144,12 +145,12 @@ def obstacle_words(obstacles: "Sequence[Obstacle]") -> str:
     """List what stops a bounded move, with how far each would have to be loosened.
 
     >>> from ssba.results import Obstacle
-    >>> obstacle_words([Obstacle("age <= 45", "let age go up to 52 instead of 45"), Obstacle("b == x.b")])
-    '"age <= 45" (the nearest boundary point takes: let age go up to 52 instead of 45) and "b == x.b"'
+    >>> obstacle_words([Obstacle("age <= 45", "let age go up to 52"), Obstacle("b == x.b")])
+    '"age <= 45" (the nearest boundary point takes all this: let age go up to 52) and "b == x.b"'
     """
     shown: list[str] = []
     for one in obstacles[:_MOST_LISTED]:
-        lead = "" if shown else "the nearest boundary point takes: "
+        lead = "" if shown else "the nearest boundary point takes all this: "
         shown.append(f'"{one.constraint}"' + (f" ({lead}{one.relaxed})" if one.relaxed else ""))
     more = len(obstacles) - len(shown)
     return join([*shown, f"{more} more"] if more else shown)

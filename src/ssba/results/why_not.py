@@ -87,8 +87,10 @@ class Relaxation:
         if not self.is_smallest:
             return "A relaxation that is enough, perhaps not the smallest"
         if self.is_proved:
-            return "The smallest relaxation that is enough (proved: with any bound a step tighter none is)"
-        return "The smallest relaxation found to be enough (with any bound a step tighter nothing was found)"
+            return (
+                "The smallest relaxation that is enough (proved: none is with a bound a step or 5% tighter)"
+            )
+        return "The smallest relaxation found to be enough (none was with a bound a step or 5% tighter)"
 
     @property
     def sentence(self) -> str:

@@ -241,3 +241,9 @@ def test_a_name_with_spaces_is_told_to_stand_in_backticks() -> None:
     with pytest.raises(ConstraintError, match="names with spaces in backticks, as in: `mean radius` <= 12"):
         constraint("mean radius <= 12")
     assert constraint("`mean radius` <= 12").text == "`mean radius` <= 12"
+
+
+@pytest.mark.parametrize(("text", "meant"), [("age => 40", "write >= "), ("age =< 40", "write <= ")])
+def test_signs_the_wrong_way_round_are_told(text: str, meant: str) -> None:
+    with pytest.raises(ConstraintError, match=meant):
+        constraint(text)

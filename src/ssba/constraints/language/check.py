@@ -118,6 +118,13 @@ def _ensure_dates(left: Expression, right: Expression, features: Mapping[str, Fe
                 f"column {side.column!r} holds dates and {other.column!r} is {features[other.column].kind}: "
                 "they cannot be compared; a number of days is added to a date, as in 'x.start + 30'"
             )
+        elif isinstance(other, Arithmetic) and not any(
+            features[cell.column].kind == "date" for cell in cells(other)
+        ):
+            raise ConstraintError(
+                f"column {side.column!r} holds dates, and {other.text!r} is a calculation without one; write "
+                f"a date in quotes, as in {side.column} >= '2024-01-31'"
+            )
 
 
 def _ensure_numbers(left: Expression, right: Expression, features: Mapping[str, Feature]) -> None:

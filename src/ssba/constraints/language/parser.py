@@ -69,6 +69,8 @@ _ESCAPE = re.compile(r"\\(.)")
 _QUOTES = r"levels as in: cp == 'typical'; inside quotes write \' for a quote and \\ for a backslash"
 _INSTEAD = {
     "=": "two equal signs, as in: sex == x.sex",
+    "=>": ">= , as in: age >= x.age",
+    "=<": "<= , as in: age <= 60",
     "≤": "<= , as in: age <= 60",
     "≥": ">= , as in: age >= x.age",
     "≠": "!= , as in: cp != 'typical'",
@@ -135,7 +137,8 @@ def _tokens(text: str) -> Iterator[_Token]:
                 yield _token(match)
             at = match.end()
         else:
-            raise _unreadable(text, at, f"unexpected {text[at]!r}", _INSTEAD.get(text[at], _EXAMPLE))
+            here = text[at : at + 2] if text[at : at + 2] in _INSTEAD else text[at]
+            raise _unreadable(text, at, f"unexpected {here!r}", _INSTEAD.get(here, _EXAMPLE))
     yield _Token("end", "", len(text))
 
 

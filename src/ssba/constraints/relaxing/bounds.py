@@ -208,6 +208,10 @@ class _Gap:
         is_whole = all(step == 1 for step in steps) and all(size.is_integer() for size in sizes)
         return step_at(1.0, self.limit) if is_whole else None
 
+    @property
+    def _has_dates(self) -> bool:
+        return any(self.setting.features[column].kind == "date" for column in self.coefficients)
+
     def ladder(self, at: Loosened, original: tuple[Clause, ...]) -> Ladder:
         """Return the ladder that adds to the limit."""
         outline = partial(
@@ -215,7 +219,8 @@ class _Gap:
             at,
             # A limit beyond the data was set on purpose: it may go as far again as the data do.
             most=tidy(self.width if self.is_beyond else self.reach),
-            scale=abs(self.limit) or self.width,
+            # The size of a date tells only how far it is from an arbitrary first day.
+            scale=self.width if self._has_dates else abs(self.limit) or self.width,
             step=self.step,
             beyond=self.is_beyond,
         )

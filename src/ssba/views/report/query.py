@@ -115,7 +115,7 @@ def _all_answers(explanation: "Explanation", around: DataContext) -> Markup:
     heads = ["Column", "Now", *(f"Answer {number + 1}" for number in range(len(answers)))]
     return joined(
         [
-            element("h3", "Several answers, nearest first"),
+            element("h3", "Several answers"),
             table("Answers side by side; changed values are marked", heads, rows),
         ]
     )
