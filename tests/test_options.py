@@ -119,7 +119,8 @@ class TestCalls:
     def test_a_name_that_is_no_option_is_refused(self) -> None:
         for ask in (EXPLAINER.explain, EXPLAINER.explain_many):
             with pytest.raises(
-                ssba.errors.ArgumentError, match="'sparcity' is not an option; the options are k, "
+                ssba.errors.ArgumentError,
+                match=r"'sparcity' is not an option \(did you mean 'sparsity'\?\); the options are k, ",
             ):
                 ask(X[:1], sparcity="strong")  # type: ignore[call-arg]
 

@@ -1,5 +1,6 @@
 """What a call asks of its answers beside the constraints, and what it may spend: plain, comparable data."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypedDict, final, get_args
@@ -246,5 +247,7 @@ def options_from(options: Options | None, named: Mapping[str, Any]) -> Options:
         raise ArgumentError(f"options is {options!r:.80}; give ssba.Options(k=..., ...)")
     known = [one.name for one in fields(Options)]
     if strangers := [name for name in named if name not in known]:
-        raise ArgumentError(f"{strangers[0]!r} is not an option; the options are {', '.join(known)}")
+        close = difflib.get_close_matches(strangers[0], known, n=1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ArgumentError(f"{strangers[0]!r} is not an option{meant}; the options are {', '.join(known)}")
     return replace(options or Options(), **named) if named else options or Options()

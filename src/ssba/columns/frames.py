@@ -172,7 +172,8 @@ def _order(native: Any) -> tuple[Any, ...]:
 def _read_array(data: Any) -> list[RawColumn]:
     if not isinstance(data, np.ndarray) or isinstance(data, np.matrix | np.ma.MaskedArray):
         raise SchemaError(
-            f"rows came as {type(data).__name__}; give a pandas, polars or pyarrow frame or a 2-D array"
+            f"rows came as {type(data).__name__}; give a pandas, polars or pyarrow frame, a 2-D array, or "
+            "for queries a list of dicts"
         )
     if data.ndim != 2:
         raise SchemaError(

@@ -162,9 +162,10 @@ class Space:
             row = row[0]
         cells = row.tolist() if isinstance(row, np.ndarray) and row.ndim == 1 else row
         if not isinstance(cells, list | tuple) or len(cells) != len(self.features):
+            count = f": it has {len(cells)} values" if isinstance(cells, list | tuple) else ""
             raise SchemaError(
-                f"the query {row!r:.80} does not fit: give a dict, a Series, a one-row frame or a 1-D array "
-                f"with the {len(self.features)} columns {', '.join(self.names)}"
+                f"the query {row!r:.80} does not fit{count}; give a dict, a Series, a one-row frame or a 1-D "
+                f"array with the {len(self.features)} columns {', '.join(self.names)}"
             )
         return list(cells)
 
