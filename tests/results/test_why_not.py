@@ -44,7 +44,7 @@ def test_the_paragraph_names_what_holds_back_and_what_to_relax() -> None:
     assert WHY.sentence == (
         "No feasible row was found that reaches healthy; "
         '"trestbps within 20%" and "sex == x.sex" hold it back. '
-        "The smallest relaxation found to be enough (none was with a bound a step or 5% tighter): "
+        "The smallest relaxation found to be enough (none was with a bound a step or a twentieth tighter): "
         "let trestbps move by up to 24% instead of 20% (distance 1.25). "
         "Or: let sex be 'female', too and leave out \"margin=ball(0.2)\" (distance 2). "
         "1 pair of constraints was not tried. "

@@ -105,10 +105,11 @@ def _change(explanation: "Explanation", name: str, before: Any, after: Any) -> s
 def _bounded(explanation: "Explanation") -> str:
     move = explanation.bounded
     wished = _wished(explanation)
+    found = "reaches" if explanation.evidence.proof else "was found that reaches"
     if move is None or not move.changes:
         return (
-            f"No feasible row was found that reaches {wished}, and no feasible move that gets closer than "
-            f"the query itself; {_stops(explanation)}.{_missing(explanation)}"
+            f"No feasible row {found} {wished}, and no feasible move that gets closer than the query itself; "
+            f"{_stops(explanation)}.{_missing(explanation)}"
         )
     left = score = ""
     if move.distance_to_boundary is not None:
@@ -117,7 +118,7 @@ def _bounded(explanation: "Explanation") -> str:
         number = "predicted value" if is_value(move.prediction, move.score) else "score"
         score = f", with the {number} going from {explanation.score:.3g} to {move.score:.3g}"
     return (
-        f"No feasible row was found that reaches {wished}. The bounded move changes "
+        f"No feasible row {found} {wished}. The bounded move changes "
         f"{join(move.changes)}{left}{score}; {_stops(explanation)}.{_missing(explanation)}"
     )
 

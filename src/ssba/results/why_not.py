@@ -86,11 +86,10 @@ class Relaxation:
         """What it is, in words, and no more than was shown."""
         if not self.is_smallest:
             return "A relaxation that is enough, perhaps not the smallest"
+        tighter = "with a bound a step or a twentieth tighter"
         if self.is_proved:
-            return (
-                "The smallest relaxation that is enough (proved: none is with a bound a step or 5% tighter)"
-            )
-        return "The smallest relaxation found to be enough (none was with a bound a step or 5% tighter)"
+            return f"The smallest relaxation that is enough (proved: none is {tighter})"
+        return f"The smallest relaxation found to be enough (none was {tighter})"
 
     @property
     def sentence(self) -> str:

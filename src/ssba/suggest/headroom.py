@@ -31,7 +31,8 @@ def room(feature: Feature, numbers: NDArray[np.float64]) -> tuple[tuple[str, ...
     spread, without_outliers = _spread(numbers)
     if not spread:
         return (), ""
-    deviation = f"one standard deviation ({spread:.3g}{without_outliers})"
+    size = f"{float(f'{spread:.3g}'):,.12g}{' days' if feature.kind == 'date' else ''}"
+    deviation = f"one standard deviation ({size}{without_outliers})"
     middle = abs(float(np.median(numbers)))
     may_share = feature.kind != "date" and _is_away_from_zero(numbers, middle)
     percent = _percent(spread, middle) if may_share else None

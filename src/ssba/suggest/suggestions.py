@@ -102,9 +102,10 @@ class Suggestions:
     def sentence(self) -> str:
         """What is proposed, in one sentence."""
         flagged = [f"{one.column} is {_FLAGS[one.flag]}" for one in self.columns if one.flag]
+        kinds = f" and {len(self.features)} kinds" if self.features else ""
         summary = (
-            f"{len(self.texts)} constraints and {len(self.features)} kinds are proposed for "
-            f"{len(self.columns)} columns of {self.rows:,} rows"
+            f"{len(self.texts)} constraints{kinds} are proposed for {len(self.columns)} columns of "
+            f"{self.rows:,} rows"
         )
         return f"{summary}; {', '.join(flagged)}." if flagged else f"{summary}."
 
