@@ -14,7 +14,7 @@ import pytest
 import xgboost
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tests.support import Matrix, setting
-from tests.whitebox.worlds import World, check
+from tests.whitebox.worlds import World, check, opened_world
 
 import ssba
 from ssba.models.model import adapt
@@ -117,15 +117,9 @@ CLASSIFIERS: dict[str, Callable[[Any, Any], Any]] = {
 
 def world(model: Any, data: Any, goal: Goal, features: Any = None) -> World:
     made = setting(data, WHOLE if features is None else features)
-    adapted = adapt(
-        model,
-        data,
-        wants_numbers=isinstance(goal, ValueBetween),
-        wants_probabilities=isinstance(goal, Probability),
-    )
-    found = open_model(model, adapted, made.space, made.Z)
-    assert isinstance(found, Trees), found
-    return World(made, adapted, found)
+    opened = opened_world(model, data, goal, made)
+    assert isinstance(opened.opened, Trees)
+    return opened
 
 
 def every_row(one: World, *, missing: tuple[str, ...] = ()) -> Matrix:

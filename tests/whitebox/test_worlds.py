@@ -19,17 +19,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.support import setting
-from tests.whitebox.worlds import World, check
+from tests.whitebox.worlds import World, check, opened_world
 
 import ssba
 from ssba.columns.distance import Norm
 from ssba.constraints.constraint import constraint
-from ssba.models.model import adapt
 from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import Question, nearest_by_cpsat, nearest_by_search, nearest_exact
 from ssba.whitebox.forest import Trees
-from ssba.whitebox.read_model import Closed, open_model
 
 RULES: list[list[str]] = [
     [],
@@ -67,15 +65,7 @@ def world(last: Any, seed: int, norm: Norm, goal: Goal) -> World:
     steps = make_column_transformer((StandardScaler(), ["a", "b", "s"]), (OneHotEncoder(), ["c"]))
     model = make_pipeline(steps, last).fit(data, y)
     made = setting(data, {"s": ssba.numeric(step=0.5)}, norm)
-    adapted = adapt(
-        model,
-        data,
-        wants_numbers=isinstance(goal, ValueBetween),
-        wants_probabilities=isinstance(goal, Probability),
-    )
-    found = open_model(model, adapted, made.space, made.Z)
-    assert not isinstance(found, Closed)
-    return World(made, adapted, found)
+    return opened_world(model, data, goal, made)
 
 
 def questions(one: World, goal: Goal, queries: int = 2) -> list[tuple[Question, float]]:

@@ -11,9 +11,10 @@ from tests.support import Matrix, Setting
 
 from ssba.constraints.regions.region import Region
 from ssba.models.answers import Model
-from ssba.models.targets import Goal, judge
+from ssba.models.model import adapt
+from ssba.models.targets import Goal, Probability, ValueBetween, judge
 from ssba.whitebox.exact import Exact, Question
-from ssba.whitebox.read_model import Opened
+from ssba.whitebox.read_model import Closed, Opened, open_model
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,19 @@ class World:
         rows = legal_rows(self.setting, region)
         rows = rows[self.reached(goal, rows)] if len(rows) else rows
         return float(self.setting.metric.distance(rows, region.x).min(initial=math.inf))
+
+
+def opened_world(model: Any, data: Any, goal: Goal, made: Setting) -> World:
+    """Open a model for a goal, which it must allow."""
+    adapted = adapt(
+        model,
+        data,
+        wants_numbers=isinstance(goal, ValueBetween),
+        wants_probabilities=isinstance(goal, Probability),
+    )
+    found = open_model(model, adapted, made.space, made.Z)
+    assert not isinstance(found, Closed), found
+    return World(made, adapted, found)
 
 
 def legal_rows(made: Setting, region: Region) -> Matrix:
