@@ -9,6 +9,7 @@ The tree::
     ├── TargetError        the desired outcome does not exist for this model
     ├── ModelError         the user's model raised, or answered with something unusable
     ├── BoundaryFileError  a boundary index on disk cannot be read or written, or is damaged
+    ├── StoppedError       a call was ended from outside: its limits ran out, or nobody waits for it
     └── InternalError      ssba itself went wrong; nothing of the user's is at fault
 
     SsbaWarning            something was decided for the user that they may want to know
@@ -47,6 +48,10 @@ class BoundaryFileError(SsbaError, RuntimeError):
 
     The message names the file, what was being done, what came of it, and what may help.
     """
+
+
+class StoppedError(SsbaError, RuntimeError):
+    """A call was ended from outside: its time or rows ran out, or nobody waits for its answer any more."""
 
 
 class InternalError(SsbaError, RuntimeError):

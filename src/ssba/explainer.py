@@ -8,9 +8,11 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, Self, Unpack, get_args
 
 from ssba.advice.certify import check_certificate
+from ssba.advice.check_constraints import check_constraints
 from ssba.advice.context import Context, context_of, of_another_model
 from ssba.advice.levers import lever_table
 from ssba.advice.plan.make_plan import make_plan
+from ssba.advice.predict import predict_rows
 from ssba.advice.ranges.find_ranges import find_ranges
 from ssba.advice.report_parts import population, report_parts
 from ssba.advice.scan_line import scan_line
@@ -31,6 +33,7 @@ from ssba.index.identity import identity_of, refuse_another
 from ssba.index.open_index import open_set, read_set, sample, verify_set
 from ssba.index.sampling import Growth, Part
 from ssba.index.verify_index import Verified
+from ssba.models.answers import plain
 from ssba.models.model import refuse_unpicklable
 from ssba.models.targets import target_of
 from ssba.options import Budget, OptionFields, Options, ScoreMargin, options_from
@@ -39,6 +42,7 @@ from ssba.pipeline.asking import failing_row
 from ssba.progress import bar
 from ssba.results.certificate import Certificate, CertificateCheck, certified
 from ssba.results.column_table import ColumnTable
+from ssba.results.constraint_check import ConstraintCheck
 from ssba.results.explanation import (
     Counterfactual,
     Explanation,
@@ -49,6 +53,7 @@ from ssba.results.explanation import (
 from ssba.results.levers import LeverTable
 from ssba.results.line_scan import LineScan
 from ssba.results.plan import Plan
+from ssba.results.prediction import Prediction
 from ssba.results.ranges import Ranges
 from ssba.results.text import constant_columns
 from ssba.results.trial import Trial
@@ -170,6 +175,49 @@ class Explainer:
     def columns(self) -> ColumnTable:
         """What was decided about each column: kind, range, step, levels, scale, and why."""
         return ColumnTable(self._engine.columns, self._engine.space.layout)
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The classes that the model tells apart; None for a model of numbers."""
+        found = self._engine.judging.model.classes
+        return None if found is None else tuple(plain(one) for one in found)
+
+    @property
+    def target(self) -> str:
+        """The desired outcome, in words."""
+        return self._engine.target_text
+
+    def predict(self, row: Any, *, target: Any = _SAME) -> Prediction:
+        """Return what the model says about a row, and whether that is the target already.
+
+        Parameters
+        ----------
+        row
+            A dict, a Series, a one-row frame or a 1-D array.
+        target : optional
+            Another desired outcome than the explainer's, for this call.
+        """
+        engine = self._toward(target)
+        return predict_rows(engine, engine.space.encode_row(row)[None, :])[0]
+
+    def predict_many(self, rows: Any, *, target: Any = _SAME) -> tuple[Prediction, ...]:
+        """Return what the model says about every row of a frame, a 2-D array or a list of dicts."""
+        engine = self._toward(target)
+        return tuple(predict_rows(engine, engine.space.encode(rows)))
+
+    def check_constraints(self, row: Any, constraints: Constraints) -> ConstraintCheck:
+        """Say what constraints leave of a row, and whether they contradict each other; no model call.
+
+        Parameters
+        ----------
+        row
+            The query: a dict, a Series, a one-row frame or a 1-D array.
+        constraints
+            Constraint objects or texts, as `explain` takes them.
+        """
+        space = self._engine.space
+        x = space.encode_row(row)
+        return check_constraints(self._engine, x, constraint_list(constraints, space.by_name))
 
     def explain(
         self,

@@ -43,6 +43,8 @@ def made_results() -> dict[str, JsonForm]:
     many = explainer.explain_many(DATA[:20])
     made: list[JsonForm] = [
         explainer.columns,
+        explainer.predict(QUERY),
+        explainer.check_constraints(QUERY, ["sex == x.sex", "chol within 5%"]),
         found,
         many,
         many.cohort(by="sex"),

@@ -1,5 +1,8 @@
 """Counting what a model is asked, whoever asks, and making sure that it answers the same question alike."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, final
@@ -12,6 +15,23 @@ from ssba.models.calls import example_row
 
 # Scores that differ by no more than this part of the largest differ by the batch, not by chance.
 _ROUNDING = 1e-4
+
+
+Watcher = Callable[[int], None]
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Tell somebody the number of rows before each model call that is made inside, in this thread.
+
+    A watcher that raises ends the work: a server stops so what takes too long, or what nobody waits for.
+    """
+    before = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(before)
 
 
 @final
@@ -27,6 +47,8 @@ def counted(model: Model, tally: Tally) -> Model:
 
     def counting(ask: Ask) -> Ask:
         def ask_and_count(rows: Any) -> Output:
+            if (watcher := _WATCHER.get()) is not None:
+                watcher(len(rows))
             tally.rows += len(rows)
             return ask(rows)
 

@@ -7,16 +7,19 @@ from ssba.results.certificate import Certificate, CertificateCheck, Check
 from ssba.results.cohort.summary import Cohort, ColumnUse, Group, Member
 from ssba.results.column import Column
 from ssba.results.column_table import ColumnTable
+from ssba.results.constraint_check import Allowed, ConstraintCheck
 from ssba.results.explanation import Counterfactual, Evidence, Explanation, Explanations, Obstacle, Status
 from ssba.results.levers import Lever, LeverTable
 from ssba.results.line_scan import Crossing, LineScan
 from ssba.results.plan import Plan, Step
+from ssba.results.prediction import Prediction
 from ssba.results.prose import paragraph
 from ssba.results.ranges import Interval, Ranges
 from ssba.results.trial import Trial
 from ssba.results.why_not import Binding, Relaxation, WhyNot
 
 __all__ = [
+    "Allowed",
     "Binding",
     "Certificate",
     "CertificateCheck",
@@ -25,6 +28,7 @@ __all__ = [
     "Column",
     "ColumnTable",
     "ColumnUse",
+    "ConstraintCheck",
     "Counterfactual",
     "Crossing",
     "Evidence",
@@ -38,6 +42,7 @@ __all__ = [
     "Member",
     "Obstacle",
     "Plan",
+    "Prediction",
     "Ranges",
     "Relaxation",
     "Status",

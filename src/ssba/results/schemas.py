@@ -17,10 +17,12 @@ from ssba.options import Options
 from ssba.results.certificate import Certificate, CertificateCheck
 from ssba.results.cohort.summary import Cohort
 from ssba.results.column_table import ColumnTable
+from ssba.results.constraint_check import ConstraintCheck
 from ssba.results.explanation import Explanation, Explanations
 from ssba.results.levers import LeverTable
 from ssba.results.line_scan import LineScan
 from ssba.results.plan import Plan
+from ssba.results.prediction import Prediction
 from ssba.results.ranges import Ranges
 from ssba.results.trial import Trial
 from ssba.results.why_not import WhyNot
@@ -30,11 +32,13 @@ DOCUMENTS: tuple[type[JsonForm], ...] = (
     CertificateCheck,
     Cohort,
     ColumnTable,
+    ConstraintCheck,
     Explanation,
     LeverTable,
     LineScan,
     Options,
     Plan,
+    Prediction,
     Ranges,
     Trial,
     WhyNot,
@@ -68,6 +72,17 @@ def results_schema() -> dict[str, Any]:
         "title": "What ssba returns",
         "$defs": {**dict(sorted(found.items())), "Explanations": _MANY},
     }
+
+
+def options_schema() -> dict[str, Any]:
+    """Return the schema of options in a request: any may be left out, and a margin may be a number."""
+    found: dict[str, Any] = {}
+    hints = hints_of(Options)
+    properties = {one.name: _of(hints[one.name], found) for one in written_fields(Options)}
+    properties["margin"] = {"anyOf": [{"type": "number"}, {"type": "null"}, *found.values()]}
+    defaults = Options()
+    properties = {name: {**schema, "default": getattr(defaults, name)} for name, schema in properties.items()}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _define(cls: type, found: dict[str, Any]) -> dict[str, str]:

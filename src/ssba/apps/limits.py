@@ -1,0 +1,67 @@
+"""What one request may take of the service: rows, seconds, and somebody's patience."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ssba.errors import StoppedError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may spend in all, its searches and what follows them together."""
+
+    rows: int = 1_000_000
+    seconds: float = 120.0
+
+
+class Cancelled(StoppedError):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass
+class Meter:
+    """Counts what a request spends, and stops it at its limits or when it is cancelled.
+
+    An instance is called before every model call, with the number of its rows (`ssba.models.tally.watched`).
+    `report`, if given, learns the number of rows so far.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    report: Callable[[int], None] | None = None
+    rows: int = field(default=0, init=False)
+    _begun: float = field(default_factory=time.monotonic, init=False)
+    _cancelled: threading.Event = field(default_factory=threading.Event, init=False)
+
+    def cancel(self) -> None:
+        """Stop the work at its next model call."""
+        self._cancelled.set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled the work."""
+        return self._cancelled.is_set()
+
+    @property
+    def seconds(self) -> float:
+        """How long the work has taken so far."""
+        return time.monotonic() - self._begun
+
+    def __call__(self, rows: int) -> None:
+        """Count rows that are about to be asked, and end the work where it has to end."""
+        if self.is_cancelled:
+            raise Cancelled("the request was cancelled")
+        self.rows += rows
+        if self.rows > self.limits.rows:
+            raise StoppedError(
+                f"this takes more than the {self.limits.rows:,} model rows that one request may ask about; "
+                "ask for fewer answers, or with a smaller budget"
+            )
+        if self.seconds > self.limits.seconds:
+            raise StoppedError(
+                f"this takes longer than the {self.limits.seconds:g} seconds that one request may take; ask "
+                "for less, or with a smaller budget"
+            )
+        if self.report is not None:
+            self.report(self.rows)

@@ -1,0 +1,140 @@
+"""A project with its model and data loaded, from which explainers are made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ssba
+from ssba.apps.project.settings import FeatureSettings, ProjectSettings
+from ssba.apps.project.target import first_possible
+from ssba.columns.features import Declaration, Kind, unknown_columns
+from ssba.columns.frames import RawColumn, read_columns
+from ssba.columns.inference import infer_feature
+from ssba.errors import ArgumentError, SchemaError
+from ssba.index import BoundarySet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedProject:
+    """A project's settings, its whole table, and its model.
+
+    Attributes
+    ----------
+    settings
+        What the project file says.
+    folder
+        The folder of that file, to which its paths are relative.
+    table
+        Every column of the data, those that the model does not take among them; rows are counted from 0.
+    model
+        The loaded model.
+    """
+
+    settings: ProjectSettings
+    folder: Path
+    table: "pd.DataFrame"
+    model: Any
+
+    @cached_property
+    def rows(self) -> "pd.DataFrame":
+        """The columns that the model takes."""
+        for name in self.settings.unused:
+            require_column(self.table, name, "the project names a column that is not in its data")
+        left = self.table.drop(columns=list(self.settings.unused))
+        if not len(left.columns):
+            raise SchemaError("id, labels and ignore leave no column for the model")
+        return left
+
+    @property
+    def labels(self) -> Any:
+        """The true labels of the rows, where the project names their column."""
+        return None if self.settings.labels is None else self.table[self.settings.labels]
+
+    @cached_property
+    def declarations(self) -> dict[str, Declaration]:
+        """What the project says about columns, as the library takes it."""
+        said = self.settings.features
+        for name in said:
+            require_column(self.rows, name, "features")
+        told = {name: one for name, one in said.items() if one != FeatureSettings(meaning=one.meaning)}
+        raw = {one.name: one for one in read_columns(self.rows[list(told)])} if told else {}
+        return {name: _declaration(name, one, raw[name]) for name, one in told.items()}
+
+    def explainer(self) -> ssba.Explainer:
+        """Make an explainer; each belongs to one thread."""
+        settings = self.settings
+
+        def make(target: Any) -> ssba.Explainer:
+            return ssba.Explainer(
+                self.model,
+                self.rows,
+                target,
+                features=self.declarations,
+                distance=settings.distance,
+                scale=settings.scale,
+                weights=settings.weights or None,
+                background_rows=settings.background_rows,
+                seed=settings.seed,
+            )
+
+        made = first_possible(make, settings.target, settings.classes, "as a target")
+        assert isinstance(made, ssba.Explainer)
+        return made
+
+    def boundary(self, explainer: ssba.Explainer) -> BoundarySet | None:
+        """Open the index of boundary points, where the project has one."""
+        if self.settings.index is None:
+            return None
+        return explainer.open_boundary(self.folder / self.settings.index)
+
+
+def require_column(table: "pd.DataFrame", name: str, where: str) -> None:
+    """Refuse the name of a column that is not there."""
+    if name not in table.columns:
+        raise SchemaError(unknown_columns([name], [str(one) for one in table.columns], where))
+
+
+_TAKES: Mapping[Kind, tuple[str, ...]] = {
+    "numeric": ("step", "low", "high", "unit"),
+    "integer": ("low", "high", "unit"),
+    "ordinal": ("levels",),
+    "categorical": ("levels",),
+    "boolean": (),
+    "date": (),
+}
+
+
+def _declaration(name: str, said: FeatureSettings, column: RawColumn) -> Declaration:
+    """Return what is said about a column; kind, step and levels that are left out come from the data."""
+    shown = infer_feature(column, None)
+    kind = said.kind or shown.kind
+    given = said.model_dump(include={"levels", "low", "high", "step", "unit"}, exclude_none=True)
+    if strangers := [key for key in given if key not in _TAKES[kind]]:
+        takes = ", ".join(_TAKES[kind]) or "nothing but a meaning"
+        raise ArgumentError(
+            f"features.{name}: {strangers[0]} says nothing about a column of kind {kind}, which takes {takes}"
+        )
+    if kind == shown.kind:
+        inferred = {"levels": shown.levels or None, "step": shown.step}
+        given = {key: value for key, value in inferred.items() if value and key in _TAKES[kind]} | given
+    try:
+        return _make(kind, given)
+    except ArgumentError as error:
+        raise ArgumentError(f"features.{name}: {error}") from None
+
+
+def _make(kind: Kind, given: Mapping[str, Any]) -> Declaration:
+    if kind == "numeric":
+        return ssba.numeric(**given)
+    if kind == "integer":
+        return ssba.integer(**given)
+    if kind == "ordinal":
+        return ssba.ordinal(given.get("levels", ()))
+    if kind == "categorical":
+        return ssba.categorical(given.get("levels"))
+    return Declaration(kind)

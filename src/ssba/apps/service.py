@@ -1,0 +1,399 @@
+"""The service: every question that can be put to a project, for the command line, HTTP and MCP alike.
+
+It is the only part of the ways in that calls the library, so that they cannot disagree.
+"""
+
+import queue
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import ssba
+from ssba.apps.limits import Limits, Meter
+from ssba.apps.project.opened import OpenedProject, require_column
+from ssba.apps.project.target import first_possible, named
+from ssba.apps.requests import (
+    AdviceRequest,
+    Aimed,
+    CheckReply,
+    CheckRequest,
+    CohortReply,
+    CohortRequest,
+    DescribeReply,
+    ExplainReply,
+    ExplainRequest,
+    LeversReply,
+    LeversRequest,
+    PlanReply,
+    PlanRequest,
+    PredictReply,
+    PredictRequest,
+    Query,
+    RowReply,
+    RowsReply,
+    RowsRequest,
+    TryReply,
+    TryRequest,
+    WhyNotReply,
+    WhyNotRequest,
+)
+from ssba.errors import ArgumentError
+from ssba.index import BoundarySet
+from ssba.json_form import plain_or_text
+from ssba.models.tally import watched
+from ssba.results import Explanation, Explanations, Prediction
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CHUNK = 16
+"""Rows of a cohort that are explained together, between two looks at whether to go on."""
+
+
+class Service:
+    """Answers requests about one project.
+
+    Explainers are made as they are needed, up to `workers` of them, and each is used by one request at a
+    time; which of them answers makes no difference.
+
+    Parameters
+    ----------
+    project : OpenedProject
+        What the requests are about.
+    workers : int
+        How many requests may be worked on at once.
+    limits : Limits
+        What one request may spend.
+    """
+
+    def __init__(self, project: OpenedProject, workers: int = 1, limits: Limits | None = None) -> None:
+        self.project = project
+        self.limits = limits or Limits()
+        self._explainers: queue.SimpleQueue[_Held | None] = queue.SimpleQueue()
+        first = _Held(project)
+        for held in (first, *[None] * (workers - 1)):
+            self._explainers.put(held)
+        self.columns = first.explainer.columns
+        self._classes, self._target = first.explainer.classes, first.explainer.target
+        self._model = type(project.model).__name__
+        self._known: Sequence[Prediction] | None = None
+
+    def describe(self) -> DescribeReply:
+        """Say what the service is about."""
+        settings = self.project.settings
+        count = len(self.project.table)
+        return DescribeReply(
+            title=settings.title,
+            sentence=f"{count:,} rows with {len(self.columns)} columns; a {self._model} is asked how to "
+            f"reach {self._target}.",
+            model=self._model,
+            target=self._target,
+            classes=self._classes,
+            class_names=settings.classes,
+            rows=count,
+            id=settings.id,
+            columns=self.columns.to_dict(),
+            meanings=settings.meanings,
+            constraints=settings.constraints,
+            caution=settings.caution,
+            version=ssba.__version__,
+        )
+
+    def rows(self, request: RowsRequest, meter: Meter | None = None) -> RowsReply:
+        """Return a page of the rows that match."""
+        matching = _matching(self.project.table, request.where)
+        if request.search:
+            matching = [number for number in matching if self._contains(number, request.search)]
+        if request.reached is not None:
+            known = self._all_predictions(meter)
+            matching = [number for number in matching if known[number].reached == request.reached]
+        page = matching[request.offset : request.offset + request.limit]
+        said = self._said_about(page, meter)
+        rows = tuple(self._row_reply(number, one) for number, one in zip(page, said, strict=True))
+        return RowsReply(total=len(matching), offset=request.offset, rows=rows)
+
+    def predict(self, request: PredictRequest, meter: Meter | None = None) -> PredictReply:
+        """Say what the model predicts for a row."""
+        with self._working(meter) as held:
+            row = self._row(request)
+            found = self._aimed(request, lambda **target: held.explainer.predict(row, **target))
+        told = replace(found, prediction=self._named(found.prediction))
+        return PredictReply(
+            prediction=found.to_dict(), sentence=told.sentence, caution=self.project.settings.caution
+        )
+
+    def check_constraints(self, request: CheckRequest, meter: Meter | None = None) -> CheckReply:
+        """Say what constraints mean for a row."""
+        with self._working(meter) as held:
+            found = held.explainer.check_constraints(self._row(request), self._constraints(request))
+        return CheckReply(check=found.to_dict(), sentence=found.sentence)
+
+    def explain(self, request: ExplainRequest, meter: Meter | None = None) -> ExplainReply:
+        """Find the smallest feasible change."""
+        with self._working(meter) as held:
+            found = self._explained(held, request)
+        return ExplainReply(**self._told(found), sentence=self.named(found).sentence)
+
+    def plan(self, request: PlanRequest, meter: Meter | None = None) -> PlanReply:
+        """Put an answer in steps."""
+        with self._working(meter) as held:
+            found = self._asked_about(held, request)
+            plan = held.explainer.plan(
+                found, request.answer, effort=request.effort, max_step=request.max_step
+            )
+        steps = tuple(replace(one, prediction=self._named(one.prediction)) for one in plan.steps)
+        told = replace(plan, steps=steps, prediction=self._named(plan.prediction))
+        return PlanReply(**self._told(found), sentence=told.sentence, plan=plan.to_dict())
+
+    def why_not(self, request: WhyNotRequest, meter: Meter | None = None) -> WhyNotReply:
+        """Say what is in the way, and what would be enough."""
+        with self._working(meter) as held:
+            found = self._asked_about(held, request)
+            why = held.explainer.why_not(found, progress=False)
+        return WhyNotReply(**self._told(found), sentence=why.sentence, why_not=why.to_dict())
+
+    def levers(self, request: LeversRequest, meter: Meter | None = None) -> LeversReply:
+        """Say which columns can flip the decision."""
+        with self._working(meter) as held:
+            found = self._asked_about(held, request)
+            table = held.explainer.levers(found, request.max_columns, progress=False)
+        return LeversReply(**self._told(found), sentence=table.sentence, levers=table.to_dict())
+
+    def try_values(self, request: TryRequest, meter: Meter | None = None) -> TryReply:
+        """Say what the model says about edited values."""
+        with self._working(meter) as held:
+            found = self._asked_about(held, request)
+            trial = held.explainer.try_values(found, request.try_values)
+        told = replace(trial, prediction=self._named(trial.prediction))
+        return TryReply(trial=trial.to_dict(), sentence=told.sentence, caution=self.project.settings.caution)
+
+    def report(self, request: ExplainRequest, meter: Meter | None = None) -> str:
+        """Return a page of HTML about a row and its answers."""
+        with self._working(meter) as held, TemporaryDirectory() as folder:
+            found = self._explained(held, request)
+            file = Path(folder) / "report.html"
+            held.explainer.report(
+                found,
+                file,
+                meanings=self.project.settings.meanings,
+                title=self.project.settings.title,
+                progress=False,
+            )
+            return file.read_text(encoding="utf-8")
+
+    def cohort_rows(self, request: CohortRequest, meter: Meter | None = None) -> list[int]:
+        """Return the rows that a cohort is about."""
+        if request.rows is None:
+            known = self._all_predictions(meter)
+            return [number for number, one in enumerate(known) if not one.reached]
+        for number in request.rows:
+            self._check_number(number)
+        return list(request.rows)
+
+    def cohort(
+        self,
+        request: CohortRequest,
+        meter: Meter | None = None,
+        done: Callable[[int, int], None] = lambda done, total: None,
+    ) -> CohortReply:
+        """Explain many rows, some at a time, so that other requests get their turn; tell how far it is."""
+        numbers = self.cohort_rows(request, meter)
+        if request.by is not None:
+            require_column(self.project.table, request.by, "by")
+        found: list[Explanation] = []
+        for first in range(0, len(numbers), _CHUNK):
+            done(first, len(numbers))
+            found += self.explain_rows(numbers[first : first + _CHUNK], request, meter)
+        done(len(numbers), len(numbers))
+        groups = (
+            None if request.by is None else [str(one) for one in self.project.table[request.by].iloc[numbers]]
+        )
+        summary = Explanations(tuple(found)).cohort(by=groups)
+        return CohortReply(
+            cohort=summary.to_dict(), sentence=summary.sentence, caution=self.project.settings.caution
+        )
+
+    def explain_rows(
+        self, numbers: Sequence[int], request: CohortRequest, meter: Meter | None = None
+    ) -> Sequence[Explanation]:
+        """Explain rows of the data side by side."""
+        with self._working(meter) as held:
+            return held.explainer.explain_many(
+                self.project.rows.iloc[list(numbers)],
+                self._constraints(request),
+                options=request.options,
+                budget=request.budget or self._budget,
+                boundary=held.boundary,
+                progress=False,
+            )
+
+    def named(self, explanation: Explanation) -> Explanation:
+        """Return an explanation that calls the classes by their names for people, to be shown and no more."""
+        if not self.project.settings.classes:
+            return explanation
+
+        def renamed(answers: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(replace(one, prediction=self._named(one.prediction)) for one in answers)
+
+        return replace(
+            explanation,
+            prediction=self._named(explanation.prediction),
+            counterfactuals=renamed(explanation.counterfactuals),
+            bounded=None if explanation.bounded is None else renamed([explanation.bounded])[0],
+        )
+
+    @contextmanager
+    def _working(self, meter: Meter | None) -> Iterator["_Held"]:
+        """Take an explainer for the time of a request, whose model calls are metered."""
+        held = self._explainers.get() or _Held(self.project)
+        try:
+            with watched(meter or Meter(self.limits)):
+                yield held
+        finally:
+            self._explainers.put(held)
+
+    def _explained(self, held: "_Held", request: ExplainRequest) -> Explanation:
+        row = self._row(request)
+
+        def explain(**target: Any) -> Explanation:
+            # Stored points are about the project's own target.
+            return held.explainer.explain(
+                row,
+                self._constraints(request),
+                options=request.options,
+                budget=request.budget or self._budget,
+                boundary=None if target else held.boundary,
+                **target,
+            )
+
+        found: Explanation = self._aimed(request, explain)
+        return found
+
+    def _asked_about(self, held: "_Held", request: AdviceRequest) -> Explanation:
+        if request.explanation is None:
+            return self._explained(held, request)
+        return Explanation.from_dict(request.explanation)
+
+    def _aimed(self, request: Aimed, ask: Callable[..., Any]) -> Any:
+        """Ask with the target of the request, if it has one."""
+        if request.target is None:
+            return ask()
+        names = self.project.settings.classes
+        return first_possible(lambda one: ask(target=one), request.target, names, "as a target")
+
+    def _told(self, explanation: Explanation) -> dict[str, Any]:
+        return {"explanation": explanation.to_dict(), "caution": self.project.settings.caution}
+
+    def _named(self, prediction: Any) -> Any:
+        return named(prediction, self.project.settings.classes)
+
+    def _constraints(self, request: CheckRequest | CohortRequest) -> tuple[str, ...]:
+        own = self.project.settings.constraints if request.project_constraints else ()
+        return (*own, *request.constraints)
+
+    @property
+    def _budget(self) -> ssba.Budget:
+        said = self.project.settings.budget
+        return ssba.Budget(said.rows, said.seconds)
+
+    def _row(self, request: Query) -> dict[str, Any]:
+        """Return the row that a request is about, in the model's columns."""
+        if request.values is not None:
+            beside = set(self.project.settings.unused)
+            row = {name: value for name, value in request.values.items() if name not in beside}
+        else:
+            number = request.row if request.row is not None else self._the_row(request.where or {})
+            self._check_number(number)
+            row = {one.name: self.project.rows[one.name].iloc[number] for one in self.columns}
+        return {**row, **request.set}
+
+    def _check_number(self, number: int) -> None:
+        count = len(self.project.table)
+        if number >= count:
+            raise ArgumentError(
+                f"row {number:,} is not in the data, whose {count:,} rows are 0 to {count - 1:,}"
+            )
+
+    def _the_row(self, where: Mapping[str, Any]) -> int:
+        """Return the one row that has some values."""
+        matching = _matching(self.project.table, where)
+        if len(matching) == 1:
+            return matching[0]
+        said = " and ".join(f"{name} = {value!r}" for name, value in where.items()) or "no condition"
+        if not matching:
+            raise ArgumentError(f"no row of the data has {said}")
+        some = ", ".join(map(str, matching[:5]))
+        more = f", and {len(matching) - 5:,} more" if len(matching) > 5 else ""
+        raise ArgumentError(f"{len(matching):,} rows of the data have {said}: {some}{more}; name one by row")
+
+    def _contains(self, number: int, text: str) -> bool:
+        cells = self.project.table.iloc[number]
+        return any(text.casefold() in str(cell).casefold() for cell in cells)
+
+    def _all_predictions(self, meter: Meter | None) -> Sequence[Prediction]:
+        """Return what the model says about every row of the data, asked once."""
+        if self._known is None:
+            with self._working(meter) as held:
+                self._known = held.explainer.predict_many(self.project.rows)
+        return self._known
+
+    def _said_about(self, numbers: Sequence[int], meter: Meter | None) -> Sequence[Prediction]:
+        if self._known is not None:
+            return [self._known[number] for number in numbers]
+        if not numbers:
+            return ()
+        with self._working(meter) as held:
+            return held.explainer.predict_many(self.project.rows.iloc[list(numbers)])
+
+    def _row_reply(self, number: int, said: Prediction) -> RowReply:
+        cells = {str(name): cell for name, cell in self.project.table.iloc[number].items()}
+        return RowReply(
+            row=number,
+            values={name: said.values.get(name, _plain_cell(cell)) for name, cell in cells.items()},
+            prediction=plain_or_text(said.prediction),
+            score=said.score,
+            reached=said.reached,
+        )
+
+
+class _Held:
+    """An explainer, and the stored boundary points that it starts from."""
+
+    def __init__(self, project: OpenedProject) -> None:
+        self.explainer = project.explainer()
+        self.boundary: BoundarySet | None = project.boundary(self.explainer)
+
+
+def _matching(table: "pd.DataFrame", where: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the rows with some values, which are compared as text where types differ."""
+    fits = [True] * len(table)
+    for name, value in where.items():
+        require_column(table, name, "where")
+        wanted = _comparable(value)
+        fits = [
+            so_far and _comparable(cell) == wanted for so_far, cell in zip(fits, table[name], strict=True)
+        ]
+    return [number for number, fine in enumerate(fits) if fine]
+
+
+def _comparable(cell: Any) -> str | None:
+    """Return a cell so that 3, 3.0 and "3" are the same, and missing cells are alike.
+
+    >>> _comparable(3.0), _comparable("3"), _comparable(float("nan")), _comparable(True)
+    ('3', '3', None, 'true')
+    """
+    plain = _plain_cell(cell)
+    if plain is None or isinstance(plain, str):
+        return plain
+    if isinstance(plain, bool):
+        return str(plain).lower()
+    return f"{plain:.15g}"
+
+
+def _plain_cell(cell: Any) -> Any:
+    plain = plain_or_text(cell)
+    missing = plain is None or plain != plain or plain in ("NaT", "<NA>", "nan")
+    return None if missing else plain
