@@ -36,8 +36,18 @@ def read_options(given: Any) -> Options:
         name: value for name, value in _mapping("options", given).items() if name not in ("schema", "kind")
     }
     if isinstance(named.get("margin"), Mapping):
-        named["margin"] = build(hints_of(Options)["margin"], named["margin"])
+        named["margin"] = _read_margin(named["margin"])
     return options_from(None, named)
+
+
+def _read_margin(given: Mapping[str, Any]) -> Any:
+    try:
+        return build(hints_of(Options)["margin"], given)
+    except (KeyError, ArgumentError):
+        raise ArgumentError(
+            f"margin is {dict(given)!r:.80}; give a number, {{'kind': 'ball', 'radius': 0.2}} or "
+            "{'kind': 'score_margin', 'amount': 0.1}"
+        ) from None
 
 
 def read_budget(given: Any) -> Budget | None:

@@ -1,0 +1,92 @@
+"""An opened project: which columns the model takes, what is said about columns, and its explainers."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.apps.projects import heart, loans
+
+import ssba
+from ssba.apps.project.opened import OpenedProject
+from ssba.apps.project.settings import FeatureSettings, ProjectSettings
+from ssba.errors import ArgumentError, SchemaError, TargetError
+
+
+def with_settings(**changed: Any) -> OpenedProject:
+    settings = ProjectSettings.model_validate({**loans().settings.model_dump(), **changed})
+    return replace(loans(), settings=settings)
+
+
+def test_the_model_gets_its_own_columns_only() -> None:
+    assert list(loans().rows.columns) == ["income", "debt"]
+    assert list(heart().rows.columns) == list(ssba.datasets.load_heart().columns)
+    assert heart().labels.tolist()[:2] == ["no disease", "disease"]
+    assert loans().labels is None
+
+
+def test_settings_reach_the_explainer() -> None:
+    project = with_settings(distance="l1", scale={"income": 10.0, "debt": 5.0}, weights={"debt": 2.0}, seed=7)
+    explained = project.explainer().explain(project.rows.iloc[0])
+    assert (explained.metric, explained.seed) == ("l1", 7)
+    assert {one.name: (one.scale, one.weight) for one in explained.columns} == {
+        "income": (10.0, 1.0),
+        "debt": (5.0, 2.0),
+    }
+    assert explained.units == {"income": "k$"}
+
+
+def test_a_unit_alone_leaves_the_kind_to_the_data() -> None:
+    declared = heart().declarations
+    assert (declared["oldpeak"].kind, declared["oldpeak"].step) == ("numeric", 0.1)
+    assert (declared["chol"].kind, declared["chol"].unit) == ("integer", "mg/dl")
+    assert "sex" not in declared, "only a meaning is said about it"
+
+
+def test_levels_and_bounds_are_declared() -> None:
+    features = {
+        "income": {"kind": "numeric", "low": 0, "high": 100, "step": 0.5},
+        "debt": {"kind": "categorical", "levels": list(range(60))},
+    }
+    declared = with_settings(features=features).declarations
+    assert declared["income"] == ssba.numeric(step=0.5, low=0, high=100)
+    assert declared["debt"].levels == tuple(range(60))
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "said"),
+    [
+        ({"features": {"incom": {"kind": "integer"}}}, SchemaError, "did you mean 'income'"),
+        (
+            {"features": {"debt": {"kind": "boolean", "low": 1}}},
+            ArgumentError,
+            "features.debt: low says nothing",
+        ),
+        ({"features": {"debt": {"kind": "ordinal"}}}, ArgumentError, "features.debt: ordinal"),
+        (
+            {"features": {"debt": {"low": 9, "high": 1}}},
+            ArgumentError,
+            "features.debt: integer.*low must not",
+        ),
+        ({"ignore": ["regoin"]}, SchemaError, "did you mean 'region'"),
+        ({"ignore": ["income", "debt", "region"]}, SchemaError, "leave no column"),
+        ({"target": "given"}, TargetError, "its classes: 0, 1"),
+    ],
+)
+def test_what_does_not_fit_the_data_is_refused_by_name(changed: Any, error: Any, said: str) -> None:
+    with pytest.raises(error, match=said):
+        with_settings(**changed).explainer()
+
+
+def test_meanings_are_of_the_columns_that_have_one() -> None:
+    assert loans().settings.meanings == {"income": "yearly income"}
+    assert FeatureSettings().meaning is None
+
+
+def test_stored_points_are_opened_where_the_project_has_some(tmp_path: Any) -> None:
+    explainer = loans().explainer()
+    explainer.sample_boundary(50, path=tmp_path / "points")
+    project = replace(with_settings(index="points"), folder=tmp_path)
+    opened = project.boundary(explainer)
+    assert opened is not None
+    assert len(opened) == 50
+    assert loans().boundary(explainer) is None

@@ -1,0 +1,87 @@
+"""The desk: few requests at once, some waiting, the others refused, and nothing done for nobody."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from ssba.apps.limits import Meter
+from ssba.apps.work import Busy, Desk
+
+
+def run(test: Callable[[], Any]) -> None:
+    anyio.run(test)
+
+
+def test_an_answer_comes_back_and_so_does_an_error() -> None:
+    async def test() -> None:
+        desk = Desk()
+        assert await desk.run(lambda meter: 7, Meter()) == 7
+        with pytest.raises(KeyError):
+            await desk.run(lambda meter: {}["nothing"], Meter())
+        assert desk.taken == 0
+
+    run(test)
+
+
+def test_beyond_those_that_may_wait_a_request_is_refused() -> None:
+    async def test() -> None:
+        desk, go_on = Desk(workers=1, waiting=1), threading.Event()
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(desk.run, lambda meter: go_on.wait(20), Meter())
+            await anyio.wait_all_tasks_blocked()
+            with pytest.raises(Busy, match="try again in 2 s") as refused:
+                await desk.run(lambda meter: None, Meter())
+            assert refused.value.retry_after == 2
+            go_on.set()
+        assert desk.taken == 0
+        assert await desk.run(lambda meter: "free again", Meter()) == "free again"
+
+    run(test)
+
+
+def test_no_more_work_at_once_than_there_are_workers() -> None:
+    at_once, most, lock = 0, 0, threading.Lock()
+
+    def work(meter: Meter) -> None:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        threading.Event().wait(0.01)
+        with lock:
+            at_once -= 1
+
+    async def test() -> None:
+        desk = Desk(workers=2, waiting=20)
+        async with anyio.create_task_group() as group:
+            for _ in range(12):
+                group.start_soon(desk.run, work, Meter())
+
+    run(test)
+    assert most == 2
+
+
+def test_work_that_nobody_waits_for_is_cancelled() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def work(meter: Meter) -> None:
+        begun.set()
+        while not meter.is_cancelled:
+            threading.Event().wait(0.001)
+        ended.set()
+
+    async def test() -> None:
+        desk, meter = Desk(workers=1), Meter()
+        async with anyio.create_task_group() as group:
+            group.start_soon(desk.run, work, meter)
+            await anyio.to_thread.run_sync(begun.wait, 20)
+            group.cancel_scope.cancel()
+        assert meter.is_cancelled
+        assert desk.taken == 0
+
+    run(test)
+    assert ended.wait(20)
