@@ -137,7 +137,7 @@ class Options(JsonForm):
         ("strong") longer than the nearest one found. A changed category counts as a column.
     diversity : {"columns", "distance", "levers"}
         What makes `k` answers different. "columns": after the best come the nearest that change other sets of
-        columns; only where these are fewer than `k` further rows of the same sets that lie apart.
+        columns; only where these are fewer than `k` further rows, of these sets or larger, that lie apart.
         "distance": that they lie apart, or cross: each changes a column that the other leaves. "levers": only
         other sets of columns, without superfluous ones, which are left out as by ``sparsity="balanced"``; a
         set that contains another only if it is at least 10% nearer, as in ``Explainer.levers``.

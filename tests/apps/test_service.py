@@ -316,7 +316,7 @@ class TestRequests:
             ExplainRequest.model_validate(asked)
 
     def test_options_may_be_those_that_a_result_holds(self) -> None:
-        wanted = ssba.Options(k=3, margin=0.5)
+        wanted = ssba.Options(k=3, margin=ssba.ball(0.5))
         assert ExplainRequest.model_validate({"row": 1, "options": wanted.to_dict()}).options == wanted
 
     def test_a_request_survives_json(self) -> None:

@@ -19,8 +19,8 @@ def test_an_answer_comes_back_and_so_does_an_error() -> None:
     async def test() -> None:
         desk = Desk()
         assert await desk.run(lambda meter: 7, Meter()) == 7
-        with pytest.raises(KeyError):
-            await desk.run(lambda meter: {}["nothing"], Meter())
+        with pytest.raises(ZeroDivisionError):
+            await desk.run(lambda meter: 1 / 0, Meter())
         assert desk.taken == 0
 
     run(test)

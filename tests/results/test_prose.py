@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from tests.views.support import (
 )
 
 import ssba
-from ssba.results.prose import CAUTION, Wording, action, direction, paragraph
+from ssba.results.prose import CAUTION, Wording, action, actions, direction, paragraph, wording_of
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -175,6 +176,13 @@ class TestDirection:
 
     def test_a_cell_that_was_missing_is_filled_in(self) -> None:
         assert action("a", None, 2.0, Wording({"a": "mg"})) == "fill in a with 2 mg"
+
+    def test_of_a_boolean_column_0_and_1_are_no_more_and_less(self) -> None:
+        data = pd.DataFrame({"owner": [0, 1] * 30, "debt": [*range(60)]})
+        explainer = ssba.Explainer(lambda rows: rows["owner"] == 1, data, target=True)
+        answer = explainer.explain({"owner": 0, "debt": 5})
+        assert answer.best is not None
+        assert actions(answer.best.changes, wording_of(answer)) == "change owner from 0 to 1"
 
     @pytest.mark.parametrize(
         ("before", "after", "word"), [("school", "college", "raise"), ("phd", "school", "lower")]

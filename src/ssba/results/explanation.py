@@ -104,8 +104,9 @@ class Evidence:
     Attributes
     ----------
     nearer_than : float or None
-        Everything here is about feasible rows nearer to the query than this: the nearest row that was
-        found to reach the target. None where none was found: then it is about all feasible rows.
+        Everything here is about feasible rows nearer to the query than this: the nearest row that the search
+        found to reach the target, before its digits were shortened, which may bring it a hair nearer. None
+        where none was found: then it is about all feasible rows.
     asked_nearer : int
         How many of them the search asked about; none reached the target.
     drawn : int

@@ -26,17 +26,20 @@ Meanings = Mapping[str, str]
 class Wording:
     """What is known about columns for sentences about them, by name.
 
-    Their units, the levels of ordinal ones from low to high, and what they mean for a person.
+    Their units, the levels of ordinal ones from low to high, what they mean for a person, and which are
+    boolean: of these, 0 and 1 are no more and less.
     """
 
     units: Mapping[str, str] = field(default_factory=dict)
     orders: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     meanings: Meanings = field(default_factory=dict)
+    booleans: frozenset[str] = frozenset()
 
 
 def wording_of(explanation: "Explanation", meanings: Meanings | None = None) -> Wording:
     """Return how to speak about the columns of a result."""
-    return Wording(explanation.units, explanation.orders, meanings or {})
+    booleans = frozenset(one.name for one in explanation.columns if one.kind == "boolean")
+    return Wording(explanation.units, explanation.orders, meanings or {}, booleans)
 
 
 def paragraph(
@@ -220,13 +223,21 @@ def action(name: str, before: Any, after: Any, wording: Wording) -> str:
     >>> known = Wording({"thalach": "beats/min"}, meanings={"thalach": "highest heart rate"})
     >>> action("thalach", 131, 134, known)
     'raise highest heart rate (thalach) from 131 to 134 beats/min'
+    >>> action("owner", 0, 1, Wording(booleans=frozenset({"owner"})))
+    'change owner from 0 to 1'
     """
     meaning, unit = wording.meanings.get(name), wording.units.get(name)
     called = f"{meaning} ({name})" if meaning else name
     if before is None:
         return f"fill in {called} with {text.cell(after, unit)}"
-    word = direction(before, after, wording.orders.get(name, ()))
+    word = direction_of(name, before, after, wording)
     return f"{word} {called} from {text.cell(before)} to {text.cell(after, unit)}"
+
+
+def direction_of(name: str, before: Any, after: Any, wording: Wording) -> str:
+    """The word for a change of one column."""
+    boolean = name in wording.booleans and before is not None
+    return "change" if boolean else direction(before, after, wording.orders.get(name, ()))
 
 
 def direction(before: Any, after: Any, order: Sequence[Any] = ()) -> str:

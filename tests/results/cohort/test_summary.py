@@ -117,7 +117,9 @@ class TestColumns:
         rank = use(ladder, "rank")
         assert (rank.up, rank.down, rank.median_up, rank.median_down) == (3, 1, 2.0, 1.0)
         assert rank.moves[0] == Move("low", "high", 2)
-        assert "rank (in 100%: 3 up by 2 levels, 1 down by 1 level, 2 low to high" in ladder.sentence
+        assert (
+            "rank (in 100%: 3 up by a median of 2 levels, 1 down by 1 level, 2 low to high" in ladder.sentence
+        )
 
     def test_importances_share_each_answer_evenly_and_add_up_to_one(
         self, answers: ssba.results.Explanations
@@ -180,7 +182,7 @@ class TestViews:
     def test_the_sentence_names_counts_and_habits(self, cohort: Cohort) -> None:
         assert cohort.sentence.startswith("22 queries, 2 of them already at the target.")
         assert "found for 20 of 20 (100%, interval 83% to 100%)" in cohort.sentence
-        assert "score (in 100%: 20 up by 3.625 points)" in cohort.sentence
+        assert "score (in 100%: 20 up by a median of 3.625 points)" in cohort.sentence
 
     def test_the_page_shows_columns_and_groups(self, cohort: Cohort) -> None:
         page = repr(cohort)

@@ -195,6 +195,11 @@ class TestOneQuery:
         assert "Score of the target after each step" in query_page(FOUND, ReportParts(plan=PLAN))
         assert "Score of the target after each step" not in query_page(FOUND, ReportParts(plan=bare))
 
+    def test_early_steps_are_said_to_help_most_only_where_every_step_helps(self) -> None:
+        assert "so that early steps help most" in query_page(FOUND, ReportParts(plan=PLAN))
+        against = replace(PLAN, steps=(replace(PLAN.steps[0], gain=-0.1), *PLAN.steps[1:]))
+        assert "help most" not in query_page(FOUND, ReportParts(plan=against))
+
     def test_what_a_plan_leaves_out_and_where_it_must_jump_is_told(self) -> None:
         plan = replace(PLAN, left_out={"pain": ("yes", "no")}, beyond=("rate",))
         text = Reader(query_page(FOUND, ReportParts(plan=plan))).text

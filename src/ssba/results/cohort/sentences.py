@@ -67,7 +67,11 @@ def _how(use: "ColumnUse", lead: str) -> str:
 def _how_changed(use: "ColumnUse") -> str:
     """Say how a column changes: directions with the median step, or the moves between levels."""
     both = (("up", use.up, use.median_up), ("down", use.down, use.median_down))
-    sentences = [f"{count} {word} by {step_words(size, use)}" for word, count, size in both if count]
+    sentences = [
+        f"{count} {word} by {'a median of ' if count > 1 else ''}{step_words(size, use)}"
+        for word, count, size in both
+        if count
+    ]
     sentences += [f"{one.count} {show(one.before)} to {show(one.after)}" for one in use.moves]
     return ", ".join(sentences)
 

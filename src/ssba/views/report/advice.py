@@ -47,7 +47,10 @@ def _plan_intro(plan: "Plan") -> str:
     end = (
         "The last one reaches the target." if plan.reached else "The last one does not reach the target yet."
     )
-    return f"Each step meets every constraint; their order is {order}, so that early steps help most. {end}"
+    # Where the query breaks a constraint, the first steps may have to lead away from the target.
+    helps = all(step.gain is None or step.gain > 0 for step in plan.steps)
+    aim = ", so that early steps help most" if helps else ""
+    return f"Each step meets every constraint; their order is {order}{aim}. {end}"
 
 
 def _plan_remarks(plan: "Plan", wording: Wording) -> list[str]:

@@ -1,6 +1,6 @@
 """The sections of a report about one query."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
@@ -65,7 +65,7 @@ def changes(explanation: "Explanation", around: DataContext) -> Markup | None:
         return None
     reaches = bool(explanation.counterfactuals)
     drawn = tracks_of(explanation, around, only_changes=True)
-    orders = explanation.orders
+    wording = prose.wording_of(explanation)
     title = "What would change" if reaches else "The bounded move"
     caption = "Values that change, now and proposed"
     heads = [
@@ -78,18 +78,18 @@ def changes(explanation: "Explanation", around: DataContext) -> Markup | None:
     return section(
         title,
         key(track_signs(drawn, reaches)),
-        table(caption, heads, [_change_row(one, reaches, orders.get(one.name, ())) for one in drawn]),
+        table(caption, heads, [_change_row(one, reaches, wording) for one in drawn]),
         _all_answers(explanation, around) if len(explanation.counterfactuals) > 1 else None,
     )
 
 
-def _change_row(track: Track, reaches: bool, order: Sequence[Any]) -> list[Any]:
+def _change_row(track: Track, reaches: bool, wording: prose.Wording) -> list[Any]:
     look = "then" if reaches else "moved"
     return [
         column_name(track.name, track.label),
         Cell(element("span", text.cell(track.now, track.unit), class_="now"), "value"),
         Cell(element("span", text.cell(track.proposed, track.unit), class_=look), "value"),
-        prose.direction(track.now, track.proposed, order),
+        prose.direction_of(track.name, track.now, track.proposed, wording),
         Cell(track_picture(track, reaches).inline, "picture"),
     ]
 
