@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ssba.errors import SsbaError, SsbaWarning
     from ssba.explainer import Explainer
     from ssba.index.open_index import boundary_info, repair_boundary
+    from ssba.models.http_model import http_model
     from ssba.models.targets import probability, value_between, value_change
     from ssba.options import Budget, Options, ball, score_margin
     from ssba.suggest.suggestions import suggest_constraints
@@ -52,6 +53,7 @@ __all__ = [
     "decrease",
     "errors",
     "fixed",
+    "http_model",
     "increase",
     "integer",
     "may_fill",
@@ -80,6 +82,7 @@ _WHERE = {
     "errors": ("SsbaError", "SsbaWarning"),
     "explainer": ("Explainer",),
     "index.open_index": ("boundary_info", "repair_boundary"),
+    "models.http_model": ("http_model",),
     "models.targets": ("probability", "value_between", "value_change"),
     "options": ("Budget", "Options", "ball", "score_margin"),
     "suggest.suggestions": ("suggest_constraints",),

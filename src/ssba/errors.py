@@ -10,6 +10,7 @@ The tree::
     ├── ModelError         the user's model raised, or answered with something unusable
     ├── BoundaryFileError  a boundary index on disk cannot be read or written, or is damaged
     ├── StoppedError       a call was ended from outside: its limits ran out, or nobody waits for it
+    ├── MissingExtra       an optional library is needed and not installed
     └── InternalError      ssba itself went wrong; nothing of the user's is at fault
 
     SsbaWarning            something was decided for the user that they may want to know
@@ -52,6 +53,10 @@ class BoundaryFileError(SsbaError, RuntimeError):
 
 class StoppedError(SsbaError, RuntimeError):
     """A call was ended from outside: its time or rows ran out, or nobody waits for its answer any more."""
+
+
+class MissingExtra(SsbaError, ImportError):
+    """Something needs an optional library that is not installed; the message says how to install it."""
 
 
 class InternalError(SsbaError, RuntimeError):

@@ -24,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from skops import io as skops_io
 
 import ssba
-from ssba.apps.loading import MissingExtra, Trust, load_model, read_table, require
+from ssba.apps.loading import Trust, load_model, read_table
 from ssba.errors import ArgumentError, ModelError, SchemaError
 
 NUMBERS = ["age", "trestbps", "chol", "thalach", "oldpeak"]
@@ -261,15 +261,9 @@ def test_missing_library_is_told_with_the_way_to_install_it(
     read = "read_table" if name.endswith(".parquet") else "load_model"
     program = (
         f"import sys; from pathlib import Path; sys.modules[{module!r}] = None\n"
-        f"from ssba.apps.loading import MissingExtra, {read}\n"
+        f"from ssba.apps.loading import {read}\nfrom ssba.errors import MissingExtra\n"
         f"try: {read}(Path({str(path)!r}))\n"
         "except MissingExtra as missing: print(missing)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == f"{told}\n"
-
-
-def test_require_passes_what_is_installed_and_names_the_extra_of_what_is_not() -> None:
-    require("numpy", "all", "counting")
-    with pytest.raises(MissingExtra, match=r"^dreaming needs no_such: pip install 'ssba\[dreams\]'$"):
-        require("no_such", "dreams", "dreaming")

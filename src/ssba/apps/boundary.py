@@ -11,9 +11,10 @@ import typer
 
 import ssba
 from ssba.apps.exits import BROKEN, INTERRUPTED
-from ssba.apps.loading import by_ending, require
+from ssba.apps.loading import by_ending
 from ssba.apps.sources import Opened, Sources, open_sources, with_sources
 from ssba.errors import ArgumentError, SsbaError
+from ssba.extras import require
 from ssba.index import BoundarySet, Verified
 
 Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
 
 import ssba
 from ssba.apps.exits import MEANING, REFUSED, USAGE
-from ssba.apps.loading import MissingExtra
-from ssba.errors import SsbaError
+from ssba.errors import MissingExtra, SsbaError
 
 if TYPE_CHECKING:
     import typer

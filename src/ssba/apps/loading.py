@@ -14,16 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ssba.errors import ArgumentError, ModelError, SchemaError, SsbaError
+from ssba.errors import ArgumentError, MissingExtra, ModelError, SchemaError, SsbaError
+from ssba.extras import require
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Choice = TypeVar("Choice")
-
-
-class MissingExtra(SsbaError, ImportError):
-    """A file cannot be read or written because an optional library is not installed."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +32,6 @@ class Trust:
 
 
 NO_TRUST = Trust()
-
-
-def require(module: str, extra: str, purpose: str) -> None:
-    """Refuse to go on where an optional library is missing, and say how to get it.
-
-    >>> require("numpy", "none", "counting")
-    """
-    if find_spec(module) is None:
-        raise MissingExtra(f"{purpose} needs {module}: pip install 'ssba[{extra}]'")
 
 
 def read_table(path: Path) -> "pd.DataFrame":

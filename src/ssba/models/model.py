@@ -63,7 +63,8 @@ def adapt(
     if hasattr(model, "predict"):
         return model_with_predict(model, name, sample_rows, needs)
     if callable(model):
-        return model_of_answers(try_out(name, Call(f"function {name}", model), sample_rows), needs)
+        who = f"function {name}" if hasattr(model, "__name__") else name
+        return model_of_answers(try_out(name, Call(who, model), sample_rows), needs)
     raise ModelError(
         f"{model!r} ({name}) has no predict method and is not callable; give a fitted model with predict, "
         "a torch.nn.Module, an onnxruntime.InferenceSession, or a function from rows to labels or numbers"
