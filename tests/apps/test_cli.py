@@ -1,5 +1,6 @@
 """The command `ssba`: what it prints, what it writes and how it leaves."""
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from ssba.apps.cli import commands, main
 from ssba.apps.demo.command import CHANGES, COHORT, MAP, PLAN, REPORT
 from ssba.apps.demo.pictures import map_of
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, Study, train_model
+from ssba.errors import ArgumentError
 
 WIDTH = 80
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -96,6 +98,74 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
     assert result.exit_code == 0
     assert "demo" in result.output
     assert "Exit codes: 0 done, 1 refused with one line on stderr, 2 wrong usage" in one_line(result.output)
+
+
+def test_completion_can_be_shown() -> None:
+    result = CliRunner().invoke(commands(), ["--help"])
+    assert "--install-completion" in result.output
+    done = subprocess.run(
+        [sys.executable, "-c", "from ssba.apps.cli import main; main()"],
+        env={**os.environ, "_SSBA_COMPLETE": "complete_bash", "COMP_WORDS": "ssba ch", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert {"check", "check-certificate"} <= set(done.stdout.split())
+
+
+def test_no_color_leaves_colours_out(tmp_path: Path) -> None:
+    program = "from ssba.apps.cli import main; main(['check'])"
+    colours = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **colours},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.search(r"\x1b\[[\d;]*3\dm", done.stdout) is None
+
+
+def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ssba.apps.commands.check.open_choice", fail)
+
+
+def test_debug_shows_where_an_error_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(ArgumentError("no"), monkeypatch)
+    with pytest.raises(ArgumentError, match="no"):
+        main(["--debug", "check"])
+    with pytest.raises(SystemExit):
+        main(["check"])
+
+
+def test_unexpected_error_is_one_line_that_says_how_to_see_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail_with(KeyError("a\nb"), monkeypatch)
+    with pytest.raises(SystemExit) as left:
+        main(["check"])
+    assert left.value.code == 1
+    told = capsys.readouterr().err
+    assert told.startswith("ssba: unexpected KeyError: ")
+    assert told.endswith("`ssba --debug COMMAND` shows where\n")
+    assert told.count("\n") == 1
+    fail_with(KeyError("a"), monkeypatch)
+    with pytest.raises(KeyError):
+        main(["--debug", "check"])
+
+
+def test_interrupted_command_leaves_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ssba.apps.commands.check.open_choice", interrupt)
+    with pytest.raises(SystemExit) as left:
+        main(["check"])
+    assert left.value.code == 130
 
 
 @pytest.mark.parametrize(

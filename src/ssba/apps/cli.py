@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
 
@@ -17,37 +18,53 @@ from ssba.errors import MissingExtra, SsbaError
 if TYPE_CHECKING:
     import typer
 
-EXTRA = {"pandas": "pandas", "rich": "rich", "sklearn": "scikit-learn", "typer": "typer"}
-"""What the extra `cli` brings: the module, and the name to install it by."""
+EXTRA = {
+    "pandas": "pandas",
+    "pydantic": "pydantic",
+    "rich": "rich",
+    "sklearn": "scikit-learn",
+    "typer": "typer",
+    "yaml": "pyyaml",
+}
+"""What the extra `cli` brings and every command may need: the module, and the name to install it by."""
+
+
+@dataclass
+class Wanted:
+    """What the options before the command ask for."""
+
+    debug: bool = False
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; the console script `ssba`."""
     if missing := [package for module, package in EXTRA.items() if find_spec(module) is None]:
         _leave(f"the command line needs {', '.join(missing)}: pip install 'ssba[cli]'", USAGE)
+    wanted = Wanted()
     try:
         with _warnings_in_one_line():
-            commands()(args=None if arguments is None else list(arguments), prog_name="ssba")
-    except MissingExtra as error:
-        _leave(str(error), USAGE)
-    except (SsbaError, OSError) as error:
-        _leave(_one_line(error), REFUSED)
+            commands(wanted)(args=None if arguments is None else list(arguments), prog_name="ssba")
+    except Exception as error:
+        if wanted.debug:
+            raise
+        _leave(_lines(error), USAGE if isinstance(error, MissingExtra) else REFUSED)
 
 
-def commands() -> "typer.Typer":
-    """Build the command line with all its commands."""
+def commands(wanted: Wanted | None = None) -> "typer.Typer":
+    """Build the command line with all its commands; `wanted` hears what is asked for before the command."""
     import typer
 
-    from ssba.apps.boundary import boundary_commands
-    from ssba.apps.certificate import check_certificate
+    from ssba.apps.commands.boundary import boundary_commands
+    from ssba.apps.commands.certificate import check_certificate
+    from ssba.apps.commands.check import check
+    from ssba.apps.commands.init import init
     from ssba.apps.demo.command import demo
 
     app = typer.Typer(
         help="The smallest feasible change that flips a trained model's decision.",
         epilog=MEANING,
         no_args_is_help=True,
-        add_completion=False,
-        # A bug should show Python's own traceback, not a page of boxes with the values of all variables.
+        # With --debug Python's own traceback, not a page of boxes with the values of all variables.
         pretty_exceptions_enable=False,
         # Plain help, which reads the same in a terminal, a pipe and docs/cli.md.
         rich_markup_mode=None,
@@ -66,9 +83,15 @@ def commands() -> "typer.Typer":
                 "--version", callback=tell_version, is_eager=True, help="Show the version and exit."
             ),
         ] = False,
+        debug: Annotated[
+            bool, typer.Option("--debug", help="Show where in the code an error comes from.")
+        ] = False,
     ) -> None:
-        pass
+        if wanted is not None:
+            wanted.debug = debug
 
+    app.command()(init)
+    app.command()(check)
     app.command()(demo)
     app.command()(check_certificate)
     app.add_typer(boundary_commands(), name="boundary")
@@ -94,10 +117,24 @@ def _warnings_in_one_line() -> Iterator[None]:
         yield
 
 
+def _lines(error: Exception) -> str:
+    """Say an error in one line; a project file may have several problems, each of them in a line."""
+    from ssba.apps.project.read import ProjectFileError
+
+    if isinstance(error, ProjectFileError):
+        return "\n".join(map(_one_line, str(error).splitlines()))
+    if isinstance(error, SsbaError | OSError):
+        return _one_line(error)
+    return (
+        f"unexpected {type(error).__name__}: {_one_line(error)}; this is a fault of ssba, and `ssba --debug "
+        "COMMAND` shows where"
+    )
+
+
 def _one_line(message: object) -> str:
     return " ".join(str(message).split())
 
 
-def _leave(line: str, code: int) -> NoReturn:
-    sys.stderr.write(f"ssba: {line}\n")
+def _leave(lines: str, code: int) -> NoReturn:
+    sys.stderr.write("".join(f"ssba: {line}\n" for line in lines.splitlines()))
     raise SystemExit(code)

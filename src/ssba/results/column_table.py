@@ -106,6 +106,11 @@ def _line(column: Column) -> tuple[str, ...]:
     return column.name, column.kind, cells["range"], step, cells["levels"], scale, column.why
 
 
+def values_text(column: Column) -> str:
+    """Write what a column holds: its range, or some of its levels."""
+    return _range(column) or listing(column.levels, _MOST_LEVELS)
+
+
 def _range(column: Column) -> str:
     low, high = column.range
     if low is None or high is None:

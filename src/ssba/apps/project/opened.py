@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ssba
+from ssba.apps.project.locations import NOWHERE, Key, Locations, told_at
 from ssba.apps.project.settings import FeatureSettings, ProjectSettings
 from ssba.apps.project.target import first_possible
 from ssba.columns.features import Declaration, Kind, unknown_columns
 from ssba.columns.frames import RawColumn, read_columns
 from ssba.columns.inference import infer_feature
-from ssba.errors import ArgumentError, SchemaError
+from ssba.errors import ArgumentError, ModelError, SchemaError, TargetError
 from ssba.index import BoundarySet
 
 if TYPE_CHECKING:
@@ -33,18 +34,25 @@ class OpenedProject:
         Every column of the data, those that the model does not take among them; rows are counted from 0.
     model
         The loaded model.
+    where
+        Names places in the project file, for error messages.
     """
 
     settings: ProjectSettings
     folder: Path
     table: "pd.DataFrame"
     model: Any
+    where: Locations = NOWHERE
 
     @cached_property
     def rows(self) -> "pd.DataFrame":
         """The columns that the model takes."""
-        for name in self.settings.unused:
-            require_column(self.table, name, "the project names a column that is not in its data")
+        settings = self.settings
+        named: list[tuple[Key, str | None]] = [(("id",), settings.id), (("labels",), settings.labels)]
+        named += [(("ignore", number), one) for number, one in enumerate(settings.ignore)]
+        for key, name in named:
+            if name is not None:
+                require_column(self.table, name, self.where(*key))
         left = self.table.drop(columns=list(self.settings.unused))
         if not len(left.columns):
             raise SchemaError("id, labels and ignore leave no column for the model")
@@ -60,10 +68,12 @@ class OpenedProject:
         """What the project says about columns, as the library takes it."""
         said = self.settings.features
         for name in said:
-            require_column(self.rows, name, "features")
+            require_column(self.rows, name, self.where("features", name))
         told = {name: one for name, one in said.items() if one != FeatureSettings(meaning=one.meaning)}
         raw = {one.name: one for one in read_columns(self.rows[list(told)])} if told else {}
-        return {name: _declaration(name, one, raw[name]) for name, one in told.items()}
+        return {
+            name: _declaration(self.where("features", name), one, raw[name]) for name, one in told.items()
+        }
 
     def explainer(self) -> ssba.Explainer:
         """Make an explainer; each belongs to one thread."""
@@ -82,7 +92,9 @@ class OpenedProject:
                 seed=settings.seed,
             )
 
-        made = first_possible(make, settings.target, settings.classes, "as a target")
+        where = self.where
+        with told_at(where("target"), TargetError), told_at(where("model"), ModelError):
+            made = first_possible(make, settings.target, settings.classes, "as a target")
         assert isinstance(made, ssba.Explainer)
         return made
 
@@ -109,7 +121,7 @@ _TAKES: Mapping[Kind, tuple[str, ...]] = {
 }
 
 
-def _declaration(name: str, said: FeatureSettings, column: RawColumn) -> Declaration:
+def _declaration(where: str, said: FeatureSettings, column: RawColumn) -> Declaration:
     """Return what is said about a column; kind, step and levels that are left out come from the data."""
     shown = infer_feature(column, None)
     kind = said.kind or shown.kind
@@ -117,7 +129,7 @@ def _declaration(name: str, said: FeatureSettings, column: RawColumn) -> Declara
     if strangers := [key for key in given if key not in _TAKES[kind]]:
         takes = ", ".join(_TAKES[kind]) or "nothing but a meaning"
         raise ArgumentError(
-            f"features.{name}: {strangers[0]} says nothing about a column of kind {kind}, which takes {takes}"
+            f"{where}: {strangers[0]} says nothing about a column of kind {kind}, which takes {takes}"
         )
     if kind == shown.kind:
         inferred = {"levels": shown.levels or None, "step": shown.step}
@@ -125,7 +137,7 @@ def _declaration(name: str, said: FeatureSettings, column: RawColumn) -> Declara
     try:
         return _make(kind, given)
     except ArgumentError as error:
-        raise ArgumentError(f"features.{name}: {error}") from None
+        raise ArgumentError(f"{where}: {error}") from None
 
 
 def _make(kind: Kind, given: Mapping[str, Any]) -> Declaration:

@@ -269,7 +269,7 @@ def test_points_that_no_longer_hold_are_counted_and_leave_with_3(
 def test_verify_by_a_retrained_model_counts_what_it_would_drop_and_changes_nothing(
     files: Files, ssba_boundary: Runner, index: Path, tmp_path: Path
 ) -> None:
-    ssba_boundary("export", index, tmp_path / "points.csv", *files.options())
+    ssba_boundary("export", index, "--out", tmp_path / "points.csv", *files.options())
     points = pd.read_csv(tmp_path / "points.csv")
     held = int((files.retrained.predict(points) == HEALTHY).sum())
     told = ssba_boundary("verify", index, *files.options("retrained.skops"))
@@ -281,7 +281,7 @@ def test_verify_by_a_retrained_model_counts_what_it_would_drop_and_changes_nothi
 def test_dropping_keeps_the_points_that_the_retrained_model_puts_on_the_same_side(
     files: Files, ssba_boundary: Runner, index: Path, tmp_path: Path
 ) -> None:
-    ssba_boundary("export", index, tmp_path / "before.csv", *files.options())
+    ssba_boundary("export", index, "--out", tmp_path / "before.csv", *files.options())
     before = pd.read_csv(tmp_path / "before.csv")
     held = int((files.retrained.predict(before) == HEALTHY).sum())
     assert 0 < held < 200
@@ -316,7 +316,7 @@ def read_arrow(path: Path) -> Any:
 def test_export_writes_the_points_in_the_columns_of_the_data(
     files: Files, ssba_boundary: Runner, index: Path, tmp_path: Path, name: str, read: Any
 ) -> None:
-    told = ssba_boundary("export", index, tmp_path / name, *files.options())
+    told = ssba_boundary("export", index, "--out", tmp_path / name, *files.options())
     assert (told.code, told.out) == (0, f"{tmp_path / name}: 200 boundary points toward 'no disease'\n")
     rows = read(tmp_path / name)
     data = pd.read_csv(files.folder / "heart.csv").drop(columns=["id", "diagnosis"])
@@ -331,18 +331,18 @@ def test_export_overwrites_only_when_told_to(
 ) -> None:
     out = tmp_path / "mine.csv"
     out.write_text("precious")
-    told = ssba_boundary("export", index, out, *files.options())
+    told = ssba_boundary("export", index, "--out", out, *files.options())
     assert told.code == 1
     assert told.err == f"ssba: {out} is there already; choose another name, or add --force to overwrite it\n"
     assert out.read_text() == "precious"
-    assert ssba_boundary("export", index, out, *files.options(), "--force").code == 0
+    assert ssba_boundary("export", index, "--out", out, *files.options(), "--force").code == 0
     assert len(pd.read_csv(out)) == 200
 
 
 def test_export_to_a_folder_that_is_not_there_is_refused_in_one_line(
     files: Files, ssba_boundary: Runner, index: Path, tmp_path: Path
 ) -> None:
-    told = ssba_boundary("export", index, tmp_path / "no" / "p.csv", *files.options())
+    told = ssba_boundary("export", index, "--out", tmp_path / "no" / "p.csv", *files.options())
     assert told.code == 1
     assert told.err.count("\n") == 1
     assert f"there is no folder {tmp_path / 'no'}; make it first" in told.err
@@ -351,7 +351,7 @@ def test_export_to_a_folder_that_is_not_there_is_refused_in_one_line(
 def test_export_by_an_unknown_ending_names_the_known_ones(
     files: Files, ssba_boundary: Runner, index: Path, tmp_path: Path
 ) -> None:
-    told = ssba_boundary("export", index, tmp_path / "points.xlsx", *files.options())
+    told = ssba_boundary("export", index, "--out", tmp_path / "points.xlsx", *files.options())
     assert told.code == 1
     assert told.err.endswith("the name must end in one of .parquet, .arrow, .csv, .csv.gz\n")
 
@@ -412,7 +412,7 @@ def test_pickled_and_skops_model_share_an_index(files: Files, ssba_boundary: Run
     "arguments",
     [
         [],
-        ["build", "new", "--points", "50"],
+        ["export", "new", "--data", "a.csv", "--model", "b.skops"],
         ["build", "new", "--data", "a.csv", "--model", "b.skops"],
         ["build", "new", "--data", "a.csv", "--model", "b.skops", "--points", "0"],
         ["build", "new", "--data", "a.csv", "--model", "b.skops", "--points", "5", "--part", "0/4"],
@@ -426,6 +426,35 @@ def test_pickled_and_skops_model_share_an_index(files: Files, ssba_boundary: Run
 )
 def test_wrong_usage_leaves_with_2(ssba_boundary: Runner, arguments: list[str]) -> None:
     assert ssba_boundary(*arguments).code == 2
+
+
+def test_project_file_names_data_model_and_index(
+    files: Files, ssba_boundary: Runner, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"data": files.folder / "heart.csv", "model": files.folder / "model.skops", "target": HEALTHY}
+    said |= {"labels": "diagnosis", "id": "id", "index": "own.boundary"}
+    lines = [f'{key} = "{value}"' for key, value in said.items()]
+    (tmp_path / "ssba.toml").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    told = ssba_boundary("build", "--points", "200")
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("own.boundary: 200 boundary points")
+    assert digest(files, tmp_path / "own.boundary") == digest(files, index)
+    assert ssba_boundary("grow", "--more", "20").code == 0
+    assert ssba_boundary("verify").out == "220 of 220 points asked about still reach the target\n"
+    assert ssba_boundary("export", "--out", "points.csv").code == 0
+    assert ssba_boundary("verify", index).out.startswith("200 of 200 "), "an index that is named counts"
+
+
+def test_without_an_index_anywhere_it_is_asked_for(
+    ssba_boundary: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = ssba_boundary("verify")
+    assert told.code == 1
+    assert told.err.splitlines()[1].startswith(
+        "ssba: INDEX is missing: name the folder of the index, or write "
+    )
 
 
 @pytest.mark.parametrize("command", ["info", "repair"])
@@ -451,7 +480,7 @@ def run_apart(*arguments: str, missing: Sequence[str] = ()) -> subprocess.Comple
 def test_missing_extra_is_told_with_the_way_to_install_it_and_leaves_with_2(
     files: Files, index: Path, tmp_path: Path
 ) -> None:
-    arguments = ["boundary", "export", str(index), str(tmp_path / "p.parquet"), *files.options()]
+    arguments = ["boundary", "export", str(index), "--out", str(tmp_path / "p.parquet"), *files.options()]
     done = run_apart(*arguments, missing=["pyarrow"])
     assert done.returncode == 2
     assert done.stderr == "ssba: writing p.parquet needs pyarrow: pip install 'ssba[arrow]'\n"
@@ -520,10 +549,10 @@ def test_interrupted_build_keeps_its_index_and_goes_on_later(files: Files, tmp_p
 def test_interruption_while_the_model_is_loaded_changes_nothing(
     files: Files, ssba_boundary: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(path: Path) -> None:
+    def interrupted(path: Path, called: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ssba.apps.sources.read_table", interrupted)
+    monkeypatch.setattr("ssba.apps.project.choice.read_table", interrupted)
     told = ssba_boundary("build", tmp_path / "new", *files.options(), "--points", "5")
     assert (told.code, told.err) == (130, "ssba: interrupted; nothing was changed\n")
     assert not (tmp_path / "new").exists()
@@ -537,7 +566,7 @@ def test_interrupted_export_leaves_no_file(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ssba.index.BoundarySet, "to_parquet", write_half)
-    told = ssba_boundary("export", index, tmp_path / "p.parquet", *files.options())
+    told = ssba_boundary("export", index, "--out", tmp_path / "p.parquet", *files.options())
     assert told.code == 130
     assert told.err == f"ssba: interrupted; {tmp_path / 'p.parquet'} was not written\n"
     assert [one for one in tmp_path.iterdir() if one.is_file()] == []
@@ -588,7 +617,9 @@ def test_numbers_of_a_regressor_have_a_boundary_too(ssba_boundary: Runner, tmp_p
     sources += ["--feature", "x=numeric"]
     wanted = ["--target", "value:45..", "--points", "25", "--tolerance", "1e-6"]
     assert ssba_boundary("build", tmp_path / "index", *sources, *wanted).code == 0
-    ssba_boundary("export", tmp_path / "index", tmp_path / "p.csv", *sources, "--target", "value:45..")
+    ssba_boundary(
+        "export", tmp_path / "index", "--out", tmp_path / "p.csv", *sources, "--target", "value:45.."
+    )
     # y = 10 x crosses 45 at x = 4.5 only; the ends of a segment are at most 9 apart.
     found = pd.read_csv(tmp_path / "p.csv")["x"]
     assert len(found) == 25

@@ -43,6 +43,15 @@ def run(*given: Any) -> Any:
     return CliRunner().invoke(commands(), arguments(*given))
 
 
+def test_data_and_model_may_come_from_a_project_file(folder: Path) -> None:
+    project = folder / "project.toml"
+    project.write_text('data = "rows.csv"\nmodel = "model.skops"\nlabels = "sick"', encoding="utf-8")
+    given = ["check-certificate", str(folder / "answer.json"), "--project", str(project)]
+    assert CliRunner().invoke(commands(), given).exit_code == 0
+    again = CliRunner().invoke(commands(), [*given, "--model", str(folder / "retrained.skops")])
+    assert again.exit_code == 1
+
+
 def altered(folder: Path, name: str, edit: Any) -> str:
     document = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
     edit(document)

@@ -12,12 +12,19 @@ import typer
 import ssba
 from ssba.apps.exits import BROKEN, INTERRUPTED
 from ssba.apps.loading import by_ending
-from ssba.apps.sources import Opened, Sources, open_sources, with_sources
+from ssba.apps.project.choice import ProjectChoice, open_choice, with_project
+from ssba.apps.project.opened import OpenedProject
 from ssba.errors import ArgumentError, SsbaError
 from ssba.extras import require
 from ssba.index import BoundarySet, Verified
 
 Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
+ProjectIndex = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="INDEX", help="Folder of the index; without it, the one that the project file names."
+    ),
+]
 Tolerance = Annotated[
     float,
     typer.Option(metavar="SHARE", help="Bisection stops at this share of the segment between two rows."),
@@ -46,29 +53,30 @@ def boundary_commands() -> typer.Typer:
     return app
 
 
-@with_sources
+@with_project
 def build(
-    sources: Sources,
-    index: Index,
+    choice: ProjectChoice,
     points: Annotated[
         int, typer.Option(metavar="N", min=1, help="Boundary points in all: pairs of rows to bisect.")
     ],
+    index: ProjectIndex = None,
     tolerance: Tolerance = 1e-3,
     all_crossings: AllCrossings = False,
     part: Part = "1/1",
 ) -> None:
     """Find boundary points between background rows and write them to an index; one that was begun goes on."""
     how = Sampling(tolerance, all_crossings, _part(part))
-    before = _points_at(index)
+    opened = _open(choice, index)
+    before = _points_at(opened.index)
     if before is not None:
-        typer.echo(f"{index} is there already, with {before:,} points: going on with it")
-    _sample(_open(sources), index, points, how)
+        typer.echo(f"{opened.index} is there already, with {before:,} points: going on with it")
+    _sample(opened, points, how)
 
 
-@with_sources
+@with_project
 def grow(
-    sources: Sources,
-    index: Index,
+    choice: ProjectChoice,
+    index: ProjectIndex = None,
     points: Annotated[int | None, typer.Option(metavar="N", min=1, help="Boundary points in all.")] = None,
     more: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Boundary points to add to those there are.")
@@ -81,9 +89,9 @@ def grow(
     if (points is None) == (more is None):
         raise typer.BadParameter("give one of --points and --more")
     how = Sampling(tolerance, all_crossings, _part(part))
-    opened = _open(sources)
-    now = opened.explainer.open_boundary(index)
-    _sample(opened, index, points or now.pairs_used + (more or 0), how)
+    opened = _open(choice, index)
+    now = opened.explainer.open_boundary(opened.index)
+    _sample(opened, points or now.pairs_used + (more or 0), how)
 
 
 def info(index: Index, as_json: AsJson = False) -> None:
@@ -105,10 +113,10 @@ def info(index: Index, as_json: AsJson = False) -> None:
     typer.echo("\n".join(f"{name:<{width}}  {value}" for name, value in shown.items()))
 
 
-@with_sources
+@with_project
 def verify(
-    sources: Sources,
-    index: Index,
+    choice: ProjectChoice,
+    index: ProjectIndex = None,
     sample: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Ask about so many points, drawn by seed.")
     ] = None,
@@ -121,9 +129,9 @@ def verify(
     """Ask the model again whether the points still reach the target; leave with 3 if some do not."""
     if drop and sample is not None:
         raise typer.BadParameter("--drop asks about all points; leave out --sample")
-    explainer = _open(sources).explainer
-    with _interruptible(f"{index} is as it was"):
-        asked = _drop_broken(explainer, index) if drop else explainer.verify_boundary(index, sample)
+    opened = _open(choice, index)
+    with _interruptible(f"{opened.index} is as it was"):
+        asked = _drop_broken(opened) if drop else opened.explainer.verify_boundary(opened.index, sample)
     if as_json:
         facts = {"points": asked.points, "asked": asked.asked, "held": asked.held, "broken": asked.broken}
         typer.echo(json.dumps({**facts, "dropped": asked.broken if drop else 0}))
@@ -133,13 +141,13 @@ def verify(
         raise typer.Exit(BROKEN)
 
 
-@with_sources
+@with_project
 def export(
-    sources: Sources,
-    index: Index,
+    choice: ProjectChoice,
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write: .parquet, .arrow, .csv, .csv.gz.")
+        Path, typer.Option(metavar="FILE", help="File to write: .parquet, .arrow, .csv, .csv.gz.")
     ],
+    index: ProjectIndex = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
 ) -> None:
     """Write the points of an index, in the columns and units of the data, to a file."""
@@ -148,7 +156,8 @@ def export(
         raise ArgumentError(f"{out} is there already; choose another name, or add --force to overwrite it")
     if not out.parent.is_dir():
         raise ArgumentError(f"{out}: there is no folder {out.parent}; make it first, or choose another name")
-    boundary = _open(sources).explainer.open_boundary(index)
+    opened = _open(choice, index)
+    boundary = opened.explainer.open_boundary(opened.index)
     with _interruptible(f"{out} was not written"), _whole_or_nothing(out) as unfinished:
         write(boundary, unfinished)
     typer.echo(f"{out}: {len(boundary):,} boundary points toward {boundary.target}")
@@ -168,12 +177,31 @@ class Sampling:
     part: tuple[int, int]
 
 
-def _open(sources: Sources) -> Opened:
+@dataclass(frozen=True)
+class Opened:
+    """The folder of an index, the explainer that it is for, and the true labels of its rows, if known."""
+
+    index: Path
+    explainer: ssba.Explainer
+    labels: Any
+
+
+def _open(choice: ProjectChoice, index: Path | None) -> Opened:
     with _interruptible("nothing was changed"):
-        return open_sources(sources)
+        project = open_choice(choice)
+        return Opened(index or _index_of(project), project.explainer(), project.labels)
 
 
-def _sample(opened: Opened, index: Path, points: int, how: Sampling) -> None:
+def _index_of(project: OpenedProject) -> Path:
+    if project.settings.index is None:
+        raise ArgumentError(
+            'INDEX is missing: name the folder of the index, or write index = "FOLDER" into the project file'
+        )
+    return project.folder / project.settings.index
+
+
+def _sample(opened: Opened, points: int, how: Sampling) -> None:
+    index = opened.index
     with _interruptible(f"what was found until now is in {index}; go on with --points {points}"):
         found = opened.explainer.sample_boundary(
             points,
@@ -213,10 +241,10 @@ def _points_at(index: Path) -> int | None:
     return None
 
 
-def _drop_broken(explainer: ssba.Explainer, index: Path) -> Verified:
+def _drop_broken(opened: Opened) -> Verified:
     """Drop the points that do not hold, those of another model among them."""
-    before = int(ssba.boundary_info(index)["points"])
-    boundary = explainer.open_boundary(index, adopt=True)
+    before = int(ssba.boundary_info(opened.index)["points"])
+    boundary = opened.explainer.open_boundary(opened.index, adopt=True)
     if len(boundary) == before:
         # It was this model's already, so that opening it asked nothing.
         boundary = boundary.keep_valid()

@@ -1,0 +1,40 @@
+"""`ssba check`: whether a project is sound, and what its columns are."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from ssba.apps.demo.command import plain_table
+from ssba.apps.project.check import check_project
+from ssba.apps.project.choice import ProjectChoice, open_choice, with_project
+from ssba.results.column_table import ColumnTable, values_text
+
+
+@with_project
+def check(
+    choice: ProjectChoice,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a project: model, data, columns, target, constraints and index; leave with 1 if one is wrong."""
+    project = open_choice(choice)
+    found = check_project(project)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    _print_columns(found.columns, project.settings.meanings)
+    typer.echo(f"\n{found.sentence}")
+
+
+def _print_columns(columns: ColumnTable, meanings: dict[str, str]) -> None:
+    from rich.console import Console
+
+    # Rich leaves out colours, and takes 80 columns, where the output is piped.
+    console = Console(highlight=False, markup=False)
+    table = plain_table("column", "kind", "values", *(["meaning"] if meanings else []))
+    # Levels may be many.
+    table.columns[2].no_wrap = False
+    for one in columns:
+        meaning = [meanings.get(one.name, "")] if meanings else []
+        table.add_row(one.name, one.kind, values_text(one), *meaning)
+    console.print(table)

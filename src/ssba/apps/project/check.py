@@ -1,0 +1,140 @@
+"""Whether a project is sound: everything that it names is there, and fits together."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ssba
+from ssba.apps.project.locations import told_at
+from ssba.apps.project.opened import OpenedProject
+from ssba.errors import BoundaryFileError, ConstraintError, SsbaError
+from ssba.results.column_table import ColumnTable
+
+_ROWS = 50
+"""Rows, evenly over the data, for which the constraints are looked at."""
+
+
+@dataclass(frozen=True)
+class RowsUnderConstraints:
+    """How rows of the data stand to the constraints as they are.
+
+    Attributes
+    ----------
+    asked
+        How many rows were looked at.
+    broken
+        Those that do not meet all constraints: answers have to mend them.
+    clashing
+        Those for which no row at all can meet the constraints.
+    """
+
+    asked: int
+    broken: int
+    clashing: int
+
+
+@dataclass(frozen=True)
+class ProjectCheck:
+    """What was found about a sound project.
+
+    Attributes
+    ----------
+    rows
+        How many rows its data have.
+    columns
+        What the model takes.
+    target
+        The desired outcome, in words.
+    classes
+        What the model tells apart; None for numbers.
+    reached
+        For how many of the rows the model gives the target already; None where any other class is one.
+    constraints
+        How many constraints the project has.
+    looked_at
+        How rows stand to the constraints.
+    points
+        Boundary points that the project starts from; None without an index.
+    """
+
+    rows: int
+    columns: ColumnTable
+    target: str
+    classes: tuple[Any, ...] | None
+    reached: int | None
+    constraints: int
+    looked_at: RowsUnderConstraints
+    points: int | None
+
+    @property
+    def sentence(self) -> str:
+        """Say in one line what is there."""
+        looked_at = self.looked_at
+        parts = [
+            f"{self.rows:,} rows with {len(self.columns)} columns",
+            "1 constraint" if self.constraints == 1 else f"{self.constraints} constraints",
+        ]
+        if self.reached is not None:
+            parts.insert(1, f"{self.reached:,} rows reach {self.target} already")
+        if looked_at.broken:
+            parts.append(
+                f"{looked_at.broken} of {looked_at.asked} rows looked at do not meet them as they are"
+            )
+        if looked_at.clashing:
+            parts.append(f"for {looked_at.clashing} of {looked_at.asked} they contradict each other")
+        if self.points is not None:
+            parts.append(f"{self.points:,} boundary points")
+        return f"The project is sound: {'; '.join(parts)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, text and numbers."""
+        return {
+            "sentence": self.sentence,
+            "rows": self.rows,
+            "columns": self.columns.to_dict(),
+            "target": self.target,
+            "classes": None if self.classes is None else list(self.classes),
+            "reached": self.reached,
+            "constraints": self.constraints,
+            "looked_at": vars(self.looked_at),
+            "points": self.points,
+        }
+
+
+def check_project(project: OpenedProject) -> ProjectCheck:
+    """Check everything that a project says; what is wrong is raised with the line that says it."""
+    explainer = project.explainer()
+    predicted = explainer.predict_many(project.rows)
+    any_other = project.settings.target in (None, "other")
+    return ProjectCheck(
+        rows=len(project.table),
+        columns=explainer.columns,
+        target=explainer.target,
+        classes=explainer.classes,
+        reached=None if any_other else sum(one.reached for one in predicted),
+        constraints=len(project.settings.constraints),
+        looked_at=_check_constraints(project, explainer),
+        points=_points(project, explainer),
+    )
+
+
+def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> RowsUnderConstraints:
+    texts = project.settings.constraints
+    count = len(project.rows)
+    numbers = np.unique(np.linspace(0, count - 1, min(count, _ROWS)).astype(int))
+    rows = [project.rows.iloc[number] for number in numbers]
+    for number, text in enumerate(texts):
+        with told_at(project.where("constraints", number), SsbaError):
+            explainer.check_constraints(rows[0], [text])
+    found = [explainer.check_constraints(row, texts) for row in rows]
+    clashing = [one for one in found if one.clash]
+    if len(clashing) == len(found):
+        raise ConstraintError(f"{project.where('constraints')}: {clashing[0].sentence}")
+    return RowsUnderConstraints(len(found), sum(bool(one.broken) for one in found), len(clashing))
+
+
+def _points(project: OpenedProject, explainer: ssba.Explainer) -> int | None:
+    with told_at(project.where("index"), BoundaryFileError):
+        boundary = project.boundary(explainer)
+    return None if boundary is None else len(boundary)

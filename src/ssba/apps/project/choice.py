@@ -1,0 +1,211 @@
+"""Which project a command is about: the options that all commands share, and what they open."""
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Self, get_type_hints
+
+import typer
+
+from ssba.apps.loading import TABLE_SUFFIXES, read_table
+from ssba.apps.model_files import MODEL_SUFFIXES, ModelFile, Trust, load_model
+from ssba.apps.project.feature_text import FEATURE_FORMS, read_features
+from ssba.apps.project.heart import heart_project
+from ssba.apps.project.locations import NOWHERE, Key, Locations
+from ssba.apps.project.opened import OpenedProject, require_column
+from ssba.apps.project.read import PROJECT_FILES, read_project
+from ssba.apps.project.settings import ProjectSettings
+from ssba.apps.project.target import TARGET_FORMS
+from ssba.errors import ArgumentError
+
+HEART_NOTICE = (
+    f"no {PROJECT_FILES[0]} here: this is the packaged heart project; `ssba init` makes one of your own"
+)
+
+
+@dataclass(frozen=True)
+class ProjectChoice:
+    """The options, as they were given; what is given replaces what the project file says.
+
+    It can be pickled, and opened again in another process; `absolute` makes it independent of the current
+    folder.
+    """
+
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"Project file, or its folder. Without it: {PROJECT_FILES[0]} in this folder, else just "
+            "--data and --model, else the packaged heart project.",
+        ),
+    ] = None
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"Background rows: {', '.join(TABLE_SUFFIXES)}.")
+    ] = None
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"The trained model: {', '.join(MODEL_SUFFIXES)}.")
+    ] = None
+    target: Annotated[str | None, typer.Option(metavar="TARGET", help=f"{TARGET_FORMS}.")] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of true labels, which the model does not take."),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Further column that the model does not take; may be repeated."),
+    ] = None
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=KIND",
+            help=f"Kind of a column, where the data do not tell: {FEATURE_FORMS}; may be repeated.",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Same input and seed, same answer.")
+    ] = None
+    trust_pickle: Annotated[
+        bool, typer.Option("--trust-pickle", help="Load a pickle, although that runs any code in it.")
+    ] = False
+    trust_type: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TYPE", help="Further type that a .skops file may hold; may be repeated."),
+    ] = None
+
+    def absolute(self) -> Self:
+        """Return the same choice, which means the same files whatever the current folder."""
+        found = find_project(self.project)
+        return replace(
+            self,
+            project=found and found.absolute(),
+            data=self.data and self.data.absolute(),
+            model=self.model and self.model.absolute(),
+        )
+
+
+def _giving(names: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a decorator that gives options to a command, whose first parameter is a `ProjectChoice`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(ProjectChoice, include_extras=True)
+        shared = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=hints[field.name],
+            )
+            for field in fields(ProjectChoice)
+            if field.name in names
+        ]
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+        own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            choice = ProjectChoice(**{one.name: given.pop(one.name) for one in shared})
+            command(choice, **given)
+
+        # typer reads the options off the signature and the annotations.
+        vars(run)["__signature__"] = inspect.Signature([*own, *shared])
+        run.__annotations__ = {one.name: one.annotation for one in (*own, *shared)}
+        return run
+
+    return decorate
+
+
+with_project = _giving([field.name for field in fields(ProjectChoice)])
+"""Gives a command one option for each field of the choice."""
+
+with_model_and_data = _giving(
+    ["data", "model", "target", "labels", "ignore", "feature", "trust_pickle", "trust_type"]
+)
+"""Gives a command the options that say what a new project is about."""
+
+with_files = _giving(["project", "data", "model", "trust_pickle", "trust_type"])
+"""Gives a command the options about files alone; columns and target come from elsewhere."""
+
+
+def find_project(given: Path | None = None) -> Path | None:
+    """Return the project file that is meant: the given one, else the one in the current folder, if any."""
+    folder = Path() if given is None else given
+    if given is not None and not given.is_dir():
+        if not given.is_file():
+            raise ArgumentError(f"--project {given}: there is no such file; `ssba init` writes one")
+        return given
+    found = [folder / name for name in PROJECT_FILES if (folder / name).is_file()]
+    if len(found) > 1:
+        names = " and ".join(one.name for one in found)
+        raise ArgumentError(f"{names} are in one folder; name the one that is meant with --project")
+    if given is not None and not found:
+        raise ArgumentError(
+            f"--project {given}: the folder has no {PROJECT_FILES[0]}; `ssba init` writes one"
+        )
+    return found[0] if found else None
+
+
+def open_choice(choice: ProjectChoice, quiet: bool = False) -> OpenedProject:
+    """Read settings, data and model of the chosen project.
+
+    Where nothing was chosen this is the packaged heart project, which is said on stderr unless `quiet`.
+    """
+    file = find_project(choice.project)
+    if file is not None:
+        settings, where = read_project(file)
+        return _open(choice, settings, file.parent, where)
+    if choice.data is not None and choice.model is not None:
+        alone = ProjectSettings(model=str(choice.model), data=str(choice.data))
+        return _open(choice, alone, Path(), NOWHERE)
+    if choice.data is not None or choice.model is not None:
+        given, missing = ("--data", "--model") if choice.model is None else ("--model", "--data")
+        raise ArgumentError(f"{given} without a project file needs {missing}, too; `ssba init` writes a file")
+    if not quiet:
+        sys.stderr.write(f"ssba: {HEART_NOTICE}\n")
+    heart = heart_project()
+    where = Locations(options=_option_names(choice))
+    return replace(heart, settings=_with_options(heart.settings, choice, heart.table), where=where)
+
+
+def _open(choice: ProjectChoice, settings: ProjectSettings, folder: Path, said: Locations) -> OpenedProject:
+    where = replace(said, options=_option_names(choice))
+    table = read_table(choice.data or folder / settings.data, where("data"))
+    settings = _with_options(settings, choice, table)
+    file = ModelFile(choice.model or folder / settings.model, where("model"), settings.module)
+    trust = Trust(choice.trust_pickle, (*settings.trust_types, *(choice.trust_type or ())))
+    return OpenedProject(settings, folder, table, load_model(file, trust), where)
+
+
+def _option_names(choice: ProjectChoice) -> dict[Key, str]:
+    """Return the options that replace settings, for messages about them."""
+    given = [name for name in ("data", "model", "target", "labels") if getattr(choice, name) is not None]
+    features = [text.partition("=")[0] for text in choice.feature or ()]
+    named: dict[Key, str] = {(name,): f"--{name}" for name in given}
+    return {**named, **{("features", name): f"--feature {name}" for name in features}}
+
+
+def _with_options(settings: ProjectSettings, choice: ProjectChoice, table: Any) -> ProjectSettings:
+    """Return the settings with the options instead of what they replace."""
+    for option, names in (("--labels", filter(None, [choice.labels])), ("--ignore", choice.ignore or ())):
+        for name in names:
+            require_column(table, name, option)
+    given = {
+        "data": choice.data and str(choice.data.absolute()),
+        "model": choice.model and str(choice.model.absolute()),
+        "target": choice.target,
+        "labels": choice.labels,
+        "seed": choice.seed,
+    }
+    features = {
+        # An option tells the kind of a column; what it means stays.
+        name: one.model_copy(update={"meaning": settings.meanings.get(name)})
+        for name, one in read_features(choice.feature or (), table).items()
+    }
+    added = {
+        "ignore": tuple(dict.fromkeys((*settings.ignore, *(choice.ignore or ())))),
+        "features": {**settings.features, **features},
+    }
+    replaced = {name: value for name, value in given.items() if value is not None}
+    return settings.model_copy(update={**added, **replaced})

@@ -1,0 +1,114 @@
+"""Checking a project: what is counted, and every problem by its line."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from skops import io
+
+from ssba.apps.project.check import check_project
+from ssba.apps.project.choice import ProjectChoice, open_choice
+from ssba.errors import SsbaError
+
+ROWS = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0) % 7})
+BASE = 'model = "model.skops"\ndata = "rows.csv"\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that says yes above x = 9.5."""
+    place = tmp_path_factory.mktemp("project")
+    ROWS.to_csv(place / "rows.csv", index=False)
+    io.dump(LogisticRegression(C=1000, max_iter=1000).fit(ROWS, ROWS["x"] > 9.5), place / "model.skops")
+    return place
+
+
+def checked(folder: Path, text: str, **options: Any) -> Any:
+    (folder / "ssba.toml").write_text(BASE + text, encoding="utf-8")
+    return check_project(open_choice(ProjectChoice(project=folder, **options)))
+
+
+def test_a_sound_project_is_counted(folder: Path) -> None:
+    found = checked(folder, 'target = true\nconstraints = ["y == x.y", "x >= 5"]')
+    assert (found.rows, found.reached, found.constraints, found.points) == (20, 10, 2, None)
+    assert found.looked_at.asked == 20
+    assert found.looked_at.broken == 5, "x is below 5 in five rows"
+    assert found.sentence == (
+        "The project is sound: 20 rows with 2 columns; 10 rows reach True already; 2 constraints; 5 of 20 "
+        "rows looked at do not meet them as they are."
+    )
+    plain = found.to_dict()
+    assert plain["classes"] == [False, True]
+    assert plain["looked_at"] == {"asked": 20, "broken": 5, "clashing": 0}
+
+
+def test_rows_are_not_counted_where_any_other_class_is_the_target(folder: Path) -> None:
+    found = checked(folder, "")
+    assert found.reached is None
+    assert found.sentence == "The project is sound: 20 rows with 2 columns; 0 constraints."
+
+
+def test_constraints_that_contradict_each_other_for_some_rows_are_counted(folder: Path) -> None:
+    found = checked(folder, 'target = true\nconstraints = ["x >= x.x", "x <= 15"]')
+    assert found.looked_at.clashing == 4, "x is 16 to 19 there"
+    assert "for 4 of 20 they contradict each other" in found.sentence
+
+
+def test_the_index_is_opened(folder: Path) -> None:
+    opened = open_choice(ProjectChoice(data=folder / "rows.csv", model=folder / "model.skops", target="true"))
+    opened.explainer().sample_boundary(30, path=folder / "points")
+    assert checked(folder, 'target = true\nindex = "points"').points == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("target = 3", r"^ssba\.toml, line 3: target: target 3 is not a class .* classes: False, True"),
+        ('labels = "lable"', r"^ssba\.toml, line 3: labels: unknown column 'lable'"),
+        ('ignore = [\n"x",\n"z"]', r"^ssba\.toml, line 5: ignore\[1\]: unknown column 'z'"),
+        ('ignore = ["x"]', r"^ssba\.toml, line 1: model: "),
+        ("[features.z]\nlow = 3", r"^ssba\.toml, line 3: features\.z: unknown column 'z'"),
+        ('[features.x]\nkind = "boolean"\nlow = 3', r"^ssba\.toml, line 3: features\.x: low says nothing"),
+        (
+            'constraints = [\n  "x >= x.x",\n  "x <= x.z",\n]',
+            r"^ssba\.toml, line 5: constraints\[1\]: constraint 'x <= x\.z'",
+        ),
+        (
+            'constraints = ["x >= 10", "x <= 5"]',
+            r"^ssba\.toml, line 3: constraints: No row can meet the constraints at once: .* contradict",
+        ),
+        ('index = "nowhere"', r"^ssba\.toml, line 3: index: .*nowhere"),
+    ],
+)
+def test_problem_is_told_by_its_line(folder: Path, text: str, told: str) -> None:
+    with pytest.raises(SsbaError, match=told):
+        checked(folder, text)
+
+
+def test_problem_of_an_option_is_told_by_the_option(folder: Path) -> None:
+    with pytest.raises(SsbaError, match=r"^--target: target 3 is not a class"):
+        checked(folder, "target = true", target="3")
+    with pytest.raises(SsbaError, match=r"^--feature x: .*low must not be above high"):
+        checked(folder, "[features.x]\nlow = 3", feature=["x=integer:low=9,high=1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            BASE.replace("rows.csv", "none.csv"),
+            r"^ssba\.toml, line 2: data .*none\.csv: there is no such file",
+        ),
+        (
+            BASE.replace(".skops", ".h5"),
+            r"^ssba\.toml, line 1: model .*model\.h5: the name must end in one of",
+        ),
+    ],
+)
+def test_file_that_cannot_be_opened_is_told_by_its_line(folder: Path, text: str, told: str) -> None:
+    (folder / "ssba.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SsbaError, match=told):
+        open_choice(ProjectChoice(project=folder))
