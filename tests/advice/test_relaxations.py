@@ -13,12 +13,14 @@ from ssba.advice.relaxations import (
     Condition,
     Terms,
     Verdict,
+    amount_for,
     attempt_together,
     attempts_alone,
     conditions_of,
     is_feasible,
     narrowed,
 )
+from ssba.constraints.relaxing.ladder import left_out
 from ssba.options import Options
 
 DATA = np.random.default_rng(0).uniform(-4, 4, size=(200, 3))
@@ -52,6 +54,14 @@ def test_terms_without_a_limit_leave_its_option_out(context: Context) -> None:
     left = terms.of(context)
     assert [one.text for one in left.constraints] == ["x2 may be filled"]
     assert left.options == Options()
+
+
+def test_a_constraint_is_left_out_only_for_a_row_that_breaks_it(context: Context) -> None:
+    _, (first, *_) = conditions_of(context, None)
+    ladder = left_out("leave it out")
+    allowed, refused = {"x0": 0.5, "x1": 0.0, "x2": 0.0}, {"x0": 1.5, "x1": 0.0, "x2": 0.0}
+    assert amount_for(context, first, ladder, allowed) == 0
+    assert amount_for(context, first, ladder, refused) == ladder.most
 
 
 def test_the_end_of_the_data_counts_where_the_move_stands_there(context: Context) -> None:

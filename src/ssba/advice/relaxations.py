@@ -9,6 +9,7 @@ import numpy as np
 
 from ssba.advice.context import Context
 from ssba.advice.probing import Find
+from ssba.constraints.constraint import holds
 from ssba.constraints.language.tree import Comparison, Constraint, MayFill, New, Number, Operator, columns
 from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.relaxing.ladder import tidy
@@ -304,8 +305,13 @@ def _smallest(context: Context, condition: Condition, wanted: Row) -> tuple[Ladd
 
 def amount_for(context: Context, condition: Condition, ladder: Ladder, wanted: Row) -> float | None:
     """Return the least amount that allows a wanted row; None where the row alone does not tell."""
+    features = context.engine.space.by_name
+    if isinstance(condition.place, int) and ladder.at(ladder.most) is None:
+        # A constraint that is left out allows every row, but only one that breaks it needs that.
+        own = context.constraints[condition.place : condition.place + 1]
+        return 0.0 if own and holds(own[0], context.query, wanted, features) else ladder.most
     if isinstance(condition.place, int):
-        return needed(ladder, context.query, wanted, context.engine.space.by_name)
+        return needed(ladder, context.query, wanted, features)
     if condition.place != "max_changes":
         return None
     query = context.query
