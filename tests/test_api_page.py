@@ -20,6 +20,7 @@ This page is written by `python -m tests.test_api_page` from the docstrings, and
 def api_page() -> str:
     """Return the page: one line a name."""
     parts = [_HEAD, _section("ssba", ssba), _section("ssba.Explainer", ssba.Explainer)]
+    parts.append(_section("ssba.Client", ssba.Client))
     parts += [_section(f"ssba.{one.__name__.removeprefix('ssba.')}", one) for one in _modules()]
     return "\n".join(parts)
 

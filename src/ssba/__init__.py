@@ -11,6 +11,7 @@ from ssba.version import __version__
 
 if TYPE_CHECKING:
     from ssba import charts, datasets, errors, results
+    from ssba.apps.client import Client
     from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
     from ssba.constraints.constraint import (
         Constraint,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Budget",
+    "Client",
     "Constraint",
     "Explainer",
     "Options",
@@ -74,6 +76,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "apps.client": ("Client",),
     "columns.features": ("boolean", "categorical", "integer", "numeric", "ordinal"),
     "constraints.constraint": (
         *("Constraint", "between", "constraint", "decrease", "fixed", "increase", "may_fill", "one_of"),

@@ -9,6 +9,7 @@ The tree::
     ├── TargetError        the desired outcome does not exist for this model
     ├── ModelError         the user's model raised, or answered with something unusable
     ├── BoundaryFileError  a boundary index on disk cannot be read or written, or is damaged
+    ├── ServiceError       a server of ours cannot be reached, or does not answer
     ├── StoppedError       a call was ended from outside: its limits ran out, or nobody waits for it
     ├── MissingExtra       an optional library is needed and not installed
     └── InternalError      ssba itself went wrong; nothing of the user's is at fault
@@ -49,6 +50,10 @@ class BoundaryFileError(SsbaError, RuntimeError):
 
     The message names the file, what was being done, what came of it, and what may help.
     """
+
+
+class ServiceError(SsbaError, RuntimeError):
+    """A server (`ssba serve`) cannot be reached, refuses the request, or is too busy."""
 
 
 class StoppedError(SsbaError, RuntimeError):

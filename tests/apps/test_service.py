@@ -24,7 +24,7 @@ from ssba.apps.requests import (
     WhyNotRequest,
 )
 from ssba.apps.service import Service
-from ssba.errors import ArgumentError, ConstraintError, SchemaError, StoppedError, TargetError
+from ssba.errors import ArgumentError, ConstraintError, ModelError, SchemaError, StoppedError, TargetError
 from ssba.results import Cohort, Explanation, LeverTable, Plan, Trial, WhyNot
 
 SERVICE = Service(heart(), workers=2)
@@ -305,6 +305,7 @@ class TestRequests:
             ({"row": 1, "options": {"k": 0}}, "k"),
             ({"row": 1, "options": []}, "give an object"),
             ({"row": 1, "options": {"margin": {"kind": "cube"}}}, "cube"),
+            ({"row": 1, "options": {"margin": {"kind": {}}}}, "margin is {'kind': {}}"),
             ({"row": 1, "budget": {"row": 3}}, "give rows or seconds"),
             ({"row": 1, "budget": {"rows": 0}}, "rows"),
             ({"row": 1, "set": {"chol": [1]}}, "set"),
@@ -322,3 +323,20 @@ class TestRequests:
     def test_a_request_survives_json(self) -> None:
         request = ExplainRequest(row=1, options=ssba.Options(k=2), budget=ssba.Budget(rows=5))
         assert ExplainRequest.model_validate_json(request.model_dump_json()) == request
+
+
+def test_an_explainer_that_could_not_be_made_leaves_its_place() -> None:
+    failing = False
+
+    def during(calls: int) -> None:
+        if failing:
+            raise OSError("the model is away")
+
+    service = Service(replace(loans(), model=Slow(during)), workers=2)
+    service.predict(PredictRequest(row=1))
+    failing = True
+    for _ in range(3):
+        with pytest.raises(ModelError):
+            service.predict(PredictRequest(row=1))
+    failing = False
+    assert service.predict(PredictRequest(row=1)).prediction

@@ -58,6 +58,8 @@ def commands(wanted: Wanted | None = None) -> "typer.Typer":
     from ssba.apps.commands.certificate import check_certificate
     from ssba.apps.commands.check import check
     from ssba.apps.commands.init import init
+    from ssba.apps.commands.mcp import mcp
+    from ssba.apps.commands.serve import serve
     from ssba.apps.demo.command import demo
 
     app = typer.Typer(
@@ -94,6 +96,8 @@ def commands(wanted: Wanted | None = None) -> "typer.Typer":
     app.command()(check)
     app.command()(demo)
     app.command()(check_certificate)
+    app.command()(serve)
+    app.command()(mcp)
     app.add_typer(boundary_commands(), name="boundary")
     return app
 

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ssba.errors import StoppedError
+from ssba.errors import ArgumentError, StoppedError
+from ssba.options import Budget
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,22 @@ class Limits:
 
     rows: int = 1_000_000
     seconds: float = 120.0
+
+    def check(self, budget: Budget) -> None:
+        """Refuse a budget that is more than a whole request may spend.
+
+        >>> Limits(rows=1000).check(Budget(rows=2000))
+        Traceback (most recent call last):
+        ssba.errors.ArgumentError: budget.rows is 2,000; one request may ask about 1,000 model rows at most
+        """
+        if budget.rows > self.rows:
+            raise ArgumentError(
+                f"budget.rows is {budget.rows:,}; one request may ask about {self.rows:,} model rows at most"
+            )
+        if budget.seconds is not None and budget.seconds > self.seconds:
+            raise ArgumentError(
+                f"budget.seconds is {budget.seconds:g}; one request may take {self.seconds:g} seconds at most"
+            )
 
 
 class Cancelled(StoppedError):
@@ -33,6 +50,11 @@ class Meter:
     rows: int = field(default=0, init=False)
     _begun: float = field(default_factory=time.monotonic, init=False)
     _cancelled: threading.Event = field(default_factory=threading.Event, init=False)
+
+    def start(self) -> None:
+        """Count time from now: waiting in line is not the work's own; work that was cancelled there ends."""
+        self._begun = time.monotonic()
+        self(0)
 
     def cancel(self) -> None:
         """Stop the work at its next model call."""

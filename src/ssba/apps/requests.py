@@ -43,7 +43,7 @@ def read_options(given: Any) -> Options:
 def _read_margin(given: Mapping[str, Any]) -> Any:
     try:
         return build(hints_of(Options)["margin"], given)
-    except (KeyError, ArgumentError):
+    except (KeyError, TypeError, ArgumentError):
         raise ArgumentError(
             f"margin is {dict(given)!r:.80}; give a number, {{'kind': 'ball', 'radius': 0.2}} or "
             "{'kind': 'score_margin', 'amount': 0.1}"

@@ -225,7 +225,7 @@ class Service:
                 self.project.rows.iloc[list(numbers)],
                 self._constraints(request),
                 options=request.options,
-                budget=request.budget or self._budget,
+                budget=self._budget(request),
                 boundary=held.boundary,
                 progress=False,
             )
@@ -248,8 +248,10 @@ class Service:
     @contextmanager
     def _working(self, meter: Meter | None) -> Iterator["_Held"]:
         """Take an explainer for the time of a request, whose model calls are metered."""
-        held = self._explainers.get() or _Held(self.project)
+        held = self._explainers.get()
         try:
+            # One that cannot be made, since the model fails, leaves its place to the next request.
+            held = held or _Held(self.project)
             with watched(meter or Meter(self.limits)):
                 yield held
         finally:
@@ -264,7 +266,7 @@ class Service:
                 row,
                 self._constraints(request),
                 options=request.options,
-                budget=request.budget or self._budget,
+                budget=self._budget(request),
                 boundary=None if target else held.boundary,
                 **target,
             )
@@ -294,8 +296,11 @@ class Service:
         own = self.project.settings.constraints if request.project_constraints else ()
         return (*own, *request.constraints)
 
-    @property
-    def _budget(self) -> ssba.Budget:
+    def _budget(self, request: ExplainRequest | CohortRequest) -> ssba.Budget:
+        """Return what a query may spend; more than a whole request may spend is refused, not cut."""
+        if request.budget is not None:
+            self.limits.check(request.budget)
+            return request.budget
         said = self.project.settings.budget
         return ssba.Budget(said.rows, said.seconds)
 

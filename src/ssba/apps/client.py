@@ -1,0 +1,249 @@
+"""`ssba.Client`: the questions of an `Explainer`, answered by a server (`ssba serve`)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self, Unpack
+
+from ssba.apps.client_connection import Connection
+from ssba.apps.client_form import constraint_texts, queries_of, query_of, target_text
+from ssba.arguments import number
+from ssba.columns.features import Feature
+from ssba.columns.layout import row_label, row_labels
+from ssba.constraints.lists import Constraints, refuse_targets
+from ssba.errors import ArgumentError
+from ssba.json_form import to_plain
+from ssba.options import Budget, OptionFields, Options, options_from
+from ssba.results.column_table import ColumnTable
+from ssba.results.constraint_check import ConstraintCheck
+from ssba.results.explanation import Explanation, Explanations, refuse_no_explanation
+from ssba.results.levers import LeverTable
+from ssba.results.plan import Plan
+from ssba.results.prediction import Prediction
+from ssba.results.trial import Trial
+from ssba.results.why_not import WhyNot
+
+
+class _Same:
+    """Stands for the project's own target, since None is one, too."""
+
+    def __repr__(self) -> str:
+        return "the project's"
+
+
+_SAME = _Same()
+
+
+class Client:
+    """Asks a server that `ssba serve` started; methods and results are those of `Explainer`.
+
+    The model and the data stay on the server. A row is a dict, a Series, a one-row frame or a 1-D array, as
+    for `Explainer`, or a whole number: that row of the server's data, counted from 0. The project's own
+    constraints hold beside those that are given. Needs the extra ``client``.
+
+    Parameters
+    ----------
+    url : str
+        Where the server is, such as ``"http://127.0.0.1:8000"``.
+    token : str, optional
+        The server's token, if it has one.
+    timeout : float
+        Seconds to wait for an answer.
+
+    Examples
+    --------
+    >>> import ssba
+    >>> with ssba.Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP
+    ...     client.explain(6, ["age == x.age"], k=3).best.changes
+    """
+
+    def __init__(self, url: str, token: str | None = None, timeout: float = 150.0) -> None:
+        seconds = number("timeout", timeout, "a number of seconds above 0", low=0)
+        self._connection = Connection(url, token, seconds)
+
+    def close(self) -> None:
+        """Close the connections to the server."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    @property
+    def columns(self) -> ColumnTable:
+        """What the server decided about each column: kind, range, step, levels, scale, and why."""
+        return ColumnTable.from_dict(self.schema["columns"])
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The classes that the model tells apart; None for a model of numbers."""
+        classes = self.schema["classes"]
+        return None if classes is None else tuple(classes)
+
+    @property
+    def target(self) -> str:
+        """The project's desired outcome, in words."""
+        return str(self.schema["target"])
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """What the server says about its project, asked once: title, columns, constraints, caution."""
+        said: dict[str, Any] = self._connection.get("/api/schema")
+        return said
+
+    def rows(
+        self,
+        search: str = "",
+        *,
+        where: Mapping[str, Any] | None = None,
+        reached: bool | None = None,
+        offset: int = 0,
+        limit: int = 20,
+    ) -> dict[str, Any]:
+        """Return rows of the server's data: how many match in all, and a page of them.
+
+        Parameters
+        ----------
+        search : str
+            Text that some cell of a row contains, in any case.
+        where : mapping, optional
+            Values that the rows have: ``{"sex": "male"}``.
+        reached : bool, optional
+            Only rows that are at the target already, or only those that are not.
+        offset, limit : int
+            How many matching rows to leave out first, and how many to return.
+        """
+        asked = {"search": search, "where": to_plain(where or {}), "offset": offset, "limit": limit}
+        said: dict[str, Any] = self._connection.post("/api/rows", {**asked, "reached": reached})
+        return said
+
+    def predict(self, row: Any, *, target: Any = _SAME) -> Prediction:
+        """Return what the model says about a row, and whether that is the target already."""
+        return Prediction.from_dict(self._post("predict", {**self._query(row), **_aim(target)})["prediction"])
+
+    def check_constraints(
+        self, row: Any, constraints: Constraints = (), *, project_constraints: bool = True
+    ) -> ConstraintCheck:
+        """Say what constraints leave of a row, and whether they contradict each other."""
+        asked = {**self._query(row), **self._constraints(constraints, project_constraints)}
+        return ConstraintCheck.from_dict(self._post("check-constraints", asked)["check"])
+
+    def explain(
+        self,
+        row: Any,
+        constraints: Constraints = (),
+        *,
+        target: Any = _SAME,
+        options: Options | None = None,
+        budget: Budget | None = None,
+        project_constraints: bool = True,
+        **fields: Unpack[OptionFields],
+    ) -> Explanation:
+        """Return the nearest feasible counterfactuals of one row.
+
+        Parameters
+        ----------
+        row
+            The query, or the number of a row of the server's data.
+        constraints
+            Constraint objects or texts, beside those of the project.
+        target : optional
+            Another desired outcome than the project's, for this call.
+        options : Options, optional
+            What to ask of the answers: how many, how sparse, how robust, how well proved.
+        budget : Budget, optional
+            How many model rows, and seconds, to spend at most; the project's by default.
+        project_constraints : bool
+            Whether the project's own constraints hold, too.
+        **fields
+            Single options by name, such as ``k=3`` or ``max_changes=2``; see `Options`.
+        """
+        wishes = _wishes(target, options_from(options, fields), budget)
+        asked = {**self._constraints(constraints, project_constraints), **wishes}
+        found = self._explained({**self._query(row), **asked})
+        return replace(found, row_label=row_label(row))
+
+    def explain_many(
+        self,
+        rows: Any,
+        constraints: Constraints = (),
+        *,
+        target: Any = _SAME,
+        options: Options | None = None,
+        budget: Budget | None = None,
+        project_constraints: bool = True,
+        **fields: Unpack[OptionFields],
+    ) -> Explanations:
+        """Explain many rows, one request after the other; each answer is the one that `explain` gives.
+
+        `rows` is a frame, a 2-D array, a list of dicts, or numbers of rows of the server's data;
+        `constraints` is one list for all of them.
+        """
+        wishes = _wishes(target, options_from(options, fields), budget)
+        asked = {**self._constraints(constraints, project_constraints), **wishes}
+        found = [self._explained({**one, **asked}) for one in queries_of(rows, list(self._features))]
+        if (labels := row_labels(rows)) is not None:
+            found = [replace(one, row_label=label) for one, label in zip(found, labels, strict=True)]
+        return Explanations(tuple(found), self.columns.layout)
+
+    def plan(
+        self,
+        explanation: Explanation,
+        answer: int = 0,
+        *,
+        effort: Mapping[str, float] | None = None,
+        max_step: Mapping[str, float] | None = None,
+    ) -> Plan:
+        """Return ordered, feasible steps from the query to an answer, or to the bounded move."""
+        asked = {"answer": answer, "effort": to_plain(effort), "max_step": to_plain(max_step)}
+        return Plan.from_dict(self._about("plan", explanation, asked)["plan"])
+
+    def why_not(self, explanation: Explanation) -> WhyNot:
+        """Say, where no answer was found, which constraints are in the way and what to relax."""
+        return WhyNot.from_dict(self._about("why-not", explanation, {})["why_not"])
+
+    def levers(self, explanation: Explanation, max_columns: int = 3) -> LeverTable:
+        """Return which columns, alone, in pairs or in threes, can flip the decision, and which cannot."""
+        said = self._about("levers", explanation, {"max_columns": max_columns})
+        return LeverTable.from_dict(said["levers"])
+
+    def try_values(self, explanation: Explanation, values: Mapping[str, Any]) -> Trial:
+        """Ask the model about the query with some values changed, and say what is still missing."""
+        return Trial.from_dict(self._about("try", explanation, {"try_values": to_plain(values)})["trial"])
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._connection.url}>"
+
+    @cached_property
+    def _features(self) -> dict[str, Feature]:
+        return {one.name: one.feature for one in self.columns}
+
+    def _query(self, row: Any) -> dict[str, Any]:
+        return query_of(row, list(self._features))
+
+    def _constraints(self, given: Constraints, of_project: bool) -> dict[str, Any]:
+        refuse_targets(given, self.classes)
+        return {"constraints": constraint_texts(given, self._features), "project_constraints": of_project}
+
+    def _explained(self, asked: Mapping[str, Any]) -> Explanation:
+        return Explanation.from_dict(self._post("explain", asked)["explanation"])
+
+    def _about(self, path: str, explanation: Explanation, asked: Mapping[str, Any]) -> Any:
+        """Ask a further question about an answer."""
+        refuse_no_explanation("explanation", explanation)
+        return self._post(path, {"explanation": explanation.to_dict(), **asked})
+
+    def _post(self, path: str, asked: Mapping[str, Any]) -> Any:
+        return self._connection.post(f"/api/{path}", asked)
+
+
+def _aim(target: Any) -> dict[str, Any]:
+    return {} if target is _SAME else {"target": target_text(target)}
+
+
+def _wishes(target: Any, options: Options, budget: Budget | None) -> dict[str, Any]:
+    if budget is not None and not isinstance(budget, Budget):
+        raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
+    return {**_aim(target), "options": options.to_dict(), "budget": to_plain(budget)}

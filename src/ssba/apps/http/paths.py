@@ -1,0 +1,5 @@
+"""Paths beside those of the API itself."""
+
+HEALTH = "/healthz"
+METRICS = "/metrics"
+MCP = "/mcp"

@@ -1,0 +1,64 @@
+"""What a failed request is told."""
+
+from typing import Any
+
+import pytest
+
+from ssba.apps.refusals import UNEXPECTED, read_request, refusal
+from ssba.apps.requests import ExplainRequest, PlanRequest, RowsRequest
+from ssba.apps.work import Busy
+from ssba.errors import ArgumentError, BoundaryFileError, InternalError, ModelError, SsbaError
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"row": -1}, "row is -1: give 0 or more"),
+        ({"row": "x"}, "row is 'x': give a whole number"),
+        ({"row": 1, "constraints": "age == x.age"}, "constraints is 'age == x.age': give a list"),
+        ({"where": {"id": [1]}}, "where.id is of type list: give text, a number, true or false"),
+        ({"row": 1, "max_step": {"chol": "far"}}, "max_step.chol is 'far': give a number"),
+        ({"row": 1, "set": {"chol": float("nan")}}, "set.chol is nan: give text, a number, true or false"),
+        ({"row": 1, "set": "chol"}, "set is 'chol': give an object with columns and values"),
+        ({"row": 1, "answers": 1}, "answers is not known (did you mean 'answer'?): there are row, where"),
+        ({"row": 1, "budget": {"rows": 0}}, "budget: Budget(rows=...) is 0; give a whole number, 1 or more"),
+        ({}, "say which row is meant by exactly one of row, where, values"),
+        ([], "is of type list: give an object"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_said_in_one_line(given: Any, said: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        read_request(PlanRequest, given)
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+
+
+def test_all_problems_of_a_request_are_said_at_once() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        read_request(RowsRequest, {"limit": 0, "offset": -1})
+    assert str(caught.value) == "offset is -1: give 0 or more; limit is 0: give 1 or more"
+
+
+def test_values_of_requests_are_not_repeated_at_length() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        read_request(ExplainRequest, {"row": "7" * 5000})
+    assert len(str(caught.value)) < 200
+
+
+def test_a_request_that_is_fine_is_read() -> None:
+    assert read_request(ExplainRequest, {"row": 3, "options": {"k": 2}}).options.k == 2
+
+
+@pytest.mark.parametrize("error", [ModelError, BoundaryFileError, InternalError, RuntimeError, OSError])
+def test_messages_that_may_name_files_or_quote_a_model_are_not_passed_on(error: type[Exception]) -> None:
+    said = refusal(error("cannot read /home/me/secret.csv"))
+    assert "/" not in said
+    assert said.endswith(("says why", "says what"))
+
+
+def test_errors_that_are_not_ours_are_all_told_alike() -> None:
+    assert refusal(ZeroDivisionError("x")) == refusal(SsbaError("y")) == UNEXPECTED
+
+
+def test_somebody_who_has_to_wait_is_told_how_long() -> None:
+    assert refusal(Busy(3)) == "too many requests are waiting; try again in 3 s"
