@@ -187,6 +187,11 @@ class Explainer:
         """The desired outcome, in words."""
         return self._engine.target_text
 
+    @property
+    def fingerprint(self) -> str:
+        """What the model is known by: a digest of its answers to background rows."""
+        return self._engine.judging.model.fingerprint
+
     def predict(self, row: Any, *, target: Any = _SAME) -> Prediction:
         """Return what the model says about a row, and whether that is the target already.
 

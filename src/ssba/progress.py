@@ -7,7 +7,7 @@ def unwatched() -> None:
     """Take note of a piece of work for nobody."""
 
 
-def bar(total: int | None, what: str, progress: bool | None, done: int = 0) -> Any:
+def bar(total: int | None, what: str, progress: bool | None, done: int = 0, unit: str = "it") -> Any:
     """Return a progress bar; by default it shows only where somebody watches a terminal or notebook.
 
     Without a total, where nobody knows how much there will be to do, it counts.
@@ -16,4 +16,4 @@ def bar(total: int | None, what: str, progress: bool | None, done: int = 0) -> A
 
     # tqdm's own rule for None: no bar where nobody watches.
     hidden = None if progress is None else not progress
-    return tqdm(total=total, initial=done, desc=what, disable=hidden, leave=False)
+    return tqdm(total=total, initial=done, desc=what, disable=hidden, leave=False, unit=unit)

@@ -54,11 +54,14 @@ def commands(wanted: Wanted | None = None) -> "typer.Typer":
     """Build the command line with all its commands; `wanted` hears what is asked for before the command."""
     import typer
 
+    from ssba.apps.commands.batch import batch
     from ssba.apps.commands.boundary import boundary_commands
     from ssba.apps.commands.certificate import check_certificate
     from ssba.apps.commands.check import check
+    from ssba.apps.commands.explain import explain
     from ssba.apps.commands.init import init
     from ssba.apps.commands.mcp import mcp
+    from ssba.apps.commands.plan import plan
     from ssba.apps.commands.serve import serve
     from ssba.apps.demo.command import demo
 
@@ -94,6 +97,9 @@ def commands(wanted: Wanted | None = None) -> "typer.Typer":
 
     app.command()(init)
     app.command()(check)
+    app.command()(explain)
+    app.command()(plan)
+    app.command()(batch)
     app.command()(demo)
     app.command()(check_certificate)
     app.command()(serve)

@@ -1,5 +1,7 @@
 """What one request may take of the service: rows, seconds, and somebody's patience."""
 
+import math
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -31,6 +33,10 @@ class Limits:
             raise ArgumentError(
                 f"budget.seconds is {budget.seconds:g}; one request may take {self.seconds:g} seconds at most"
             )
+
+
+UNLIMITED = Limits(rows=sys.maxsize, seconds=math.inf)
+"""For somebody who waits at a terminal, and for a batch that may take days."""
 
 
 class Cancelled(StoppedError):

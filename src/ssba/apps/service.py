@@ -44,7 +44,8 @@ from ssba.errors import ArgumentError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
 from ssba.models.tally import watched
-from ssba.results import Explanation, Explanations, Prediction
+from ssba.models.targets import Leave, Reach, describe
+from ssba.results import Explanation, Explanations, Plan, Prediction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +80,7 @@ class Service:
         self.columns = first.explainer.columns
         self._classes, self._target = first.explainer.classes, first.explainer.target
         self._model = type(project.model).__name__
+        self.fingerprint = first.explainer.fingerprint
         self._known: Sequence[Prediction] | None = None
 
     def describe(self) -> DescribeReply:
@@ -120,7 +122,9 @@ class Service:
         with self._working(meter) as held:
             row = self._row(request)
             found = self._aimed(request, lambda **target: held.explainer.predict(row, **target))
-        told = replace(found, prediction=self._named(found.prediction))
+        told = replace(
+            found, prediction=self._named(found.prediction), target=self._named_target(found.target)
+        )
         return PredictReply(
             prediction=found.to_dict(), sentence=told.sentence, caution=self.project.settings.caution
         )
@@ -144,9 +148,7 @@ class Service:
             plan = held.explainer.plan(
                 found, request.answer, effort=request.effort, max_step=request.max_step
             )
-        steps = tuple(replace(one, prediction=self._named(one.prediction)) for one in plan.steps)
-        told = replace(plan, steps=steps, prediction=self._named(plan.prediction))
-        return PlanReply(**self._told(found), sentence=told.sentence, plan=plan.to_dict())
+        return PlanReply(**self._told(found), sentence=self.named_plan(plan).sentence, plan=plan.to_dict())
 
     def why_not(self, request: WhyNotRequest, meter: Meter | None = None) -> WhyNotReply:
         """Say what is in the way, and what would be enough."""
@@ -171,9 +173,9 @@ class Service:
         return TryReply(trial=trial.to_dict(), sentence=told.sentence, caution=self.project.settings.caution)
 
     def report(self, request: ExplainRequest, meter: Meter | None = None) -> str:
-        """Return a page of HTML about a row and its answers."""
+        """Return a page of HTML about a row and its answers, which may have been found before."""
         with self._working(meter) as held, TemporaryDirectory() as folder:
-            found = self._explained(held, request)
+            found = self._asked_about(held, request)
             file = Path(folder) / "report.html"
             held.explainer.report(
                 found,
@@ -220,9 +222,15 @@ class Service:
         self, numbers: Sequence[int], request: CohortRequest, meter: Meter | None = None
     ) -> Sequence[Explanation]:
         """Explain rows of the data side by side."""
+        return self.explain_frame(self.project.rows.iloc[list(numbers)], request, meter)
+
+    def explain_frame(
+        self, rows: "pd.DataFrame", request: CohortRequest, meter: Meter | None = None
+    ) -> Sequence[Explanation]:
+        """Explain rows from elsewhere, with the model's columns, side by side."""
         with self._working(meter) as held:
             return held.explainer.explain_many(
-                self.project.rows.iloc[list(numbers)],
+                rows,
                 self._constraints(request),
                 options=request.options,
                 budget=self._budget(request),
@@ -241,8 +249,19 @@ class Service:
         return replace(
             explanation,
             prediction=self._named(explanation.prediction),
+            target=self._named_target(explanation.target),
             counterfactuals=renamed(explanation.counterfactuals),
             bounded=None if explanation.bounded is None else renamed([explanation.bounded])[0],
+        )
+
+    def named_plan(self, plan: Plan) -> Plan:
+        """Return a plan that calls the classes by their names for people, to be shown and no more."""
+        steps = tuple(replace(one, prediction=self._named(one.prediction)) for one in plan.steps)
+        return replace(
+            plan,
+            steps=steps,
+            prediction=self._named(plan.prediction),
+            target=self._named_target(plan.target),
         )
 
     @contextmanager
@@ -274,10 +293,10 @@ class Service:
         found: Explanation = self._aimed(request, explain)
         return found
 
-    def _asked_about(self, held: "_Held", request: AdviceRequest) -> Explanation:
-        if request.explanation is None:
-            return self._explained(held, request)
-        return Explanation.from_dict(request.explanation)
+    def _asked_about(self, held: "_Held", request: ExplainRequest) -> Explanation:
+        if isinstance(request, AdviceRequest) and request.explanation is not None:
+            return Explanation.from_dict(request.explanation)
+        return self._explained(held, request)
 
     def _aimed(self, request: Aimed, ask: Callable[..., Any]) -> Any:
         """Ask with the target of the request, if it has one."""
@@ -288,6 +307,14 @@ class Service:
 
     def _told(self, explanation: Explanation) -> dict[str, Any]:
         return {"explanation": explanation.to_dict(), "caution": self.project.settings.caution}
+
+    def _named_target(self, words: str) -> str:
+        """Return a target in words with the name of its class for people."""
+        for label in self._classes or ():
+            for kind in (Reach, Leave):
+                if words == describe(kind(label)):
+                    return describe(kind(self._named(label)))
+        return words
 
     def _named(self, prediction: Any) -> Any:
         return named(prediction, self.project.settings.classes)

@@ -1,7 +1,7 @@
 """Results as frames of whatever library is at hand."""
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,8 @@ def explanations_rows(explanations: Sequence["Explanation"], only_changes: bool)
     rows = []
     for number, one in enumerate(explanations):
         front = {
-            _own_name("query", one.query): number,
-            _own_name("status", one.query): one.status.value,
+            own_name("query", one.query): number,
+            own_name("status", one.query): one.status.value,
         }
         rows += [{**front, **row} for row in explanation_rows(one, only_changes=False)]
     if only_changes:
@@ -53,12 +53,12 @@ def _row(
 ) -> dict[str, Any]:
     own = {"row": label, "prediction": prediction, "score": score, "distance": distance}
     kept = {name: values[name] for name in names}
-    named = {_own_name(name, values): fact for name, fact in own.items()}
-    front = _own_name("row", values)
+    named = {own_name(name, values): fact for name, fact in own.items()}
+    front = own_name("row", values)
     return {front: label, **kept, **{name: fact for name, fact in named.items() if name != front}}
 
 
-def _own_name(name: str, taken: Mapping[str, Any]) -> str:
+def own_name(name: str, taken: Container[str]) -> str:
     """Return our name for a column, marked where the user has a column of that name."""
     return f"ssba_{name}" if name in taken else name
 

@@ -1,8 +1,8 @@
 """`ssba boundary`: make an index of boundary points on disk, grow, check, export and repair it."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 import ssba
-from ssba.apps.exits import BROKEN, INTERRUPTED
+from ssba.apps.commands.printing import check_folder, interruptible, whole_or_nothing
+from ssba.apps.exits import BROKEN
 from ssba.apps.loading import by_ending
 from ssba.apps.project.choice import ProjectChoice, open_choice, with_project
 from ssba.apps.project.opened import OpenedProject
@@ -130,7 +131,7 @@ def verify(
     if drop and sample is not None:
         raise typer.BadParameter("--drop asks about all points; leave out --sample")
     opened = _open(choice, index)
-    with _interruptible(f"{opened.index} is as it was"):
+    with interruptible(f"{opened.index} is as it was"):
         asked = _drop_broken(opened) if drop else opened.explainer.verify_boundary(opened.index, sample)
     if as_json:
         facts = {"points": asked.points, "asked": asked.asked, "held": asked.held, "broken": asked.broken}
@@ -154,11 +155,10 @@ def export(
     write = _writer(out)
     if out.exists() and not force:
         raise ArgumentError(f"{out} is there already; choose another name, or add --force to overwrite it")
-    if not out.parent.is_dir():
-        raise ArgumentError(f"{out}: there is no folder {out.parent}; make it first, or choose another name")
+    check_folder(out)
     opened = _open(choice, index)
     boundary = opened.explainer.open_boundary(opened.index)
-    with _interruptible(f"{out} was not written"), _whole_or_nothing(out) as unfinished:
+    with interruptible(f"{out} was not written"), whole_or_nothing(out) as unfinished:
         write(boundary, unfinished)
     typer.echo(f"{out}: {len(boundary):,} boundary points toward {boundary.target}")
 
@@ -187,7 +187,7 @@ class Opened:
 
 
 def _open(choice: ProjectChoice, index: Path | None) -> Opened:
-    with _interruptible("nothing was changed"):
+    with interruptible("nothing was changed"):
         project = open_choice(choice)
         return Opened(index or _index_of(project), project.explainer(), project.labels)
 
@@ -202,7 +202,7 @@ def _index_of(project: OpenedProject) -> Path:
 
 def _sample(opened: Opened, points: int, how: Sampling) -> None:
     index = opened.index
-    with _interruptible(f"what was found until now is in {index}; go on with --points {points}"):
+    with interruptible(f"what was found until now is in {index}; go on with --points {points}"):
         found = opened.explainer.sample_boundary(
             points,
             how.tolerance,
@@ -294,24 +294,3 @@ def _writer(out: Path) -> Writer:
         # Told now, not when all points have been read.
         require("pyarrow", "arrow", f"writing {out.name}")
     return write
-
-
-@contextmanager
-def _whole_or_nothing(out: Path) -> Iterator[Path]:
-    """Give a file to write, which takes its name when it is finished and is removed when it is not."""
-    unfinished = out.with_name(f".{out.name}.unfinished")
-    try:
-        yield unfinished
-        unfinished.replace(out)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-@contextmanager
-def _interruptible(state: str) -> Iterator[None]:
-    """Leave on Ctrl-C with a line about the state in which things are left."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo(f"ssba: interrupted; {state}", err=True)
-        raise typer.Exit(INTERRUPTED) from None

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ssba.apps.demo.command import plain_table
 from ssba.apps.project.check import check_project
 from ssba.apps.project.choice import ProjectChoice, open_choice, with_project
+from ssba.apps.tables import plain_table
 from ssba.results.column_table import ColumnTable, values_text
 
 

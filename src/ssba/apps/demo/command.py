@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
 import ssba
 from ssba.apps.demo.pictures import draw_changes, draw_map
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, PAIN_RULE, PLANE, Study, train_model
+from ssba.apps.tables import plain_table
 from ssba.results import Counterfactual, Explanation, Explanations
 from ssba.results.text import show
 from ssba.views.charts import plan_chart
@@ -191,14 +191,6 @@ def change_table(study: Study, answer: Explanation, proposed: Counterfactual) ->
     table.add_row("", "the model's answer", str(answer.prediction), str(proposed.prediction))
     if answer.score is not None and proposed.score is not None:
         table.add_row("", f"probability of {HEALTHY}", f"{answer.score:.1%}", f"{proposed.score:.1%}")
-    return table
-
-
-def plain_table(*titles: str) -> Table:
-    """A table with one line under its head, in which only meanings may wrap."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in titles:
-        table.add_column(title, no_wrap=title != "meaning")
     return table
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 HEALTHY = "no disease"
 LABELS = "diagnosis"
+EXAMPLE_ROW = 6
+"""A patient whom the model takes for ill, and for whom it can be turned within the constraints."""
 
 CONSTRAINTS = (
     *(f"{name} == x.{name}" for name in ("age", "sex", "cp", "fbs", "restecg", "slope", "ca", "thal")),
@@ -68,4 +70,4 @@ def heart_settings(model: str = "model.skops", data: str = "heart.csv") -> Proje
 
 def heart_project() -> OpenedProject:
     """Return the packaged project, ready to be asked."""
-    return OpenedProject(heart_settings(), Path(), heart_table(), heart_model())
+    return OpenedProject(heart_settings(), Path(), heart_table(), heart_model(), example_row=EXAMPLE_ROW)

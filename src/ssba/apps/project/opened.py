@@ -36,6 +36,8 @@ class OpenedProject:
         The loaded model.
     where
         Names places in the project file, for error messages.
+    example_row
+        A row that shows well what the project is about, where somebody asks without naming one.
     """
 
     settings: ProjectSettings
@@ -43,6 +45,7 @@ class OpenedProject:
     table: "pd.DataFrame"
     model: Any
     where: Locations = NOWHERE
+    example_row: int | None = None
 
     @cached_property
     def rows(self) -> "pd.DataFrame":
