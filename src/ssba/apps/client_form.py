@@ -1,7 +1,7 @@
 """What users give to `ssba.Client`, as the server takes it: rows, constraints and targets as plain JSON."""
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ssba.columns.frames import column_names, is_frame, only_row, read_frame
 from ssba.constraints.lists import constraint_list
 from ssba.errors import ArgumentError, SchemaError
 from ssba.json_form import to_plain
-from ssba.models.targets import Probability, ValueBetween, ValueChange, target_call
+from ssba.models.targets import Probability, ValueBetween, ValueChange
 
 _FORMS = ("label:", "probability:", "value:", "change:")
 
@@ -76,8 +76,10 @@ def target_text(target: Any) -> Any:
     ('other', 'no disease', 'label:other', 1)
     >>> target_text(probability("ill", at_most=0.2)), target_text(value_between(high=3.5))
     ('probability:ill<=0.2', 'value:..3.5')
-    >>> target_text(value_change(at_least=10))
-    'change:>=10.0'
+    >>> target_text(value_change(at_least=10)), target_text(value_change(percent=5))
+    ('change:>=10.0', 'change:5%')
+    >>> target_text(probability("ill", at_least=0.2, at_most=0.4))
+    'probability:ill=0.2..0.4'
     """
     match target:
         case None:
@@ -85,27 +87,23 @@ def target_text(target: Any) -> Any:
         case str():
             return f"label:{target}" if target == "other" or target.startswith(_FORMS) else target
         case Probability(label, at_least, at_most):
-            return f"probability:{label}{_one_end(target, at_least > 0, at_least, at_most < 1, at_most)}"
+            low, high = at_least if at_least > 0 else -inf, at_most if at_most < 1 else inf
+            return f"probability:{label}{_interval(low, high, '=')}"
         case ValueBetween(low, high):
             return f"value:{_end(low)}..{_end(high)}"
         case ValueChange(at_least, at_most, None):
-            return f"change:{_one_end(target, isfinite(at_least), at_least, isfinite(at_most), at_most)}"
-        case ValueChange():
-            raise _not_sent(target)
+            return f"change:{_interval(at_least, at_most)}"
+        case ValueChange(_, _, percent):
+            return f"change:{percent!r}%"
     return to_plain(target)
 
 
-def _one_end(target: Any, has_low: bool, low: float, has_high: bool, high: float) -> str:
-    if has_low and has_high:
-        raise _not_sent(target)
-    return f">={float(low)!r}" if has_low else f"<={float(high)!r}"
+def _interval(low: float, high: float, lead: str = "") -> str:
+    """Write an interval: one end as a comparison, both as a range."""
+    if isfinite(low) and isfinite(high):
+        return f"{lead}{_end(low)}..{_end(high)}"
+    return f">={_end(low)}" if isfinite(low) else f"<={_end(high)}"
 
 
 def _end(value: float) -> str:
     return repr(float(value)) if isfinite(value) else ""
-
-
-def _not_sent(target: Any) -> ArgumentError:
-    return ArgumentError(
-        f"{target_call(target)} cannot be sent to a server; give one end alone, at_least or at_most"
-    )

@@ -59,10 +59,10 @@ def read_request(form: type[Form], given: Any) -> Form:
         return form.model_validate(given)
     except ValidationError as error:
         problems = request_problems(error, list(form.model_fields))
-        raise ArgumentError("; ".join(_placed(where, said) for where, said in problems)) from None
+        raise ArgumentError("; ".join(placed(where, said) for where, said in problems)) from None
 
 
-def _placed(where: str, said: str) -> str:
+def placed(where: str, said: str) -> str:
     """Say where a problem is; messages of our own are whole sentences."""
     if not where:
         return said

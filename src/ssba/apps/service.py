@@ -4,17 +4,17 @@ It is the only part of the ways in that calls the library, so that they cannot d
 """
 
 import queue
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import ssba
 from ssba.apps.limits import Limits, Meter
+from ssba.apps.names import ClassNames
 from ssba.apps.project.opened import OpenedProject, require_column
-from ssba.apps.project.target import first_possible, named
+from ssba.apps.project.target import first_possible
 from ssba.apps.requests import (
     AdviceRequest,
     Aimed,
@@ -31,7 +31,6 @@ from ssba.apps.requests import (
     PlanRequest,
     PredictReply,
     PredictRequest,
-    Query,
     RowReply,
     RowsReply,
     RowsRequest,
@@ -40,18 +39,19 @@ from ssba.apps.requests import (
     WhyNotReply,
     WhyNotRequest,
 )
-from ssba.errors import ArgumentError
+from ssba.apps.rows import check_number, matching_rows, plain_cell, row_of
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
 from ssba.models.tally import watched
-from ssba.models.targets import Leave, Reach, describe
-from ssba.results import Explanation, Explanations, Plan, Prediction
+from ssba.results import Explanation, Explanations, Prediction
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _CHUNK = 16
 """Rows of a cohort that are explained together, between two looks at whether to go on."""
+_BLOCK = 4096
+"""Rows of the data that are predicted together."""
 
 
 class Service:
@@ -78,7 +78,9 @@ class Service:
         for held in (first, *[None] * (workers - 1)):
             self._explainers.put(held)
         self.columns = first.explainer.columns
-        self._classes, self._target = first.explainer.classes, first.explainer.target
+        self._classes = first.explainer.classes
+        self.names = ClassNames(project.settings.classes, self._classes or ())
+        self._target = self.names.target(first.explainer.target)
         self._model = type(project.model).__name__
         self.fingerprint = first.explainer.fingerprint
         self._known: Sequence[Prediction] | None = None
@@ -106,9 +108,7 @@ class Service:
 
     def rows(self, request: RowsRequest, meter: Meter | None = None) -> RowsReply:
         """Return a page of the rows that match."""
-        matching = _matching(self.project.table, request.where)
-        if request.search:
-            matching = [number for number in matching if self._contains(number, request.search)]
+        matching = matching_rows(self.project.table, request.where, request.search)
         if request.reached is not None:
             known = self._all_predictions(meter)
             matching = [number for number in matching if known[number].reached == request.reached]
@@ -120,26 +120,23 @@ class Service:
     def predict(self, request: PredictRequest, meter: Meter | None = None) -> PredictReply:
         """Say what the model predicts for a row."""
         with self._working(meter) as held:
-            row = self._row(request)
+            row = row_of(self.project, request)
             found = self._aimed(request, lambda **target: held.explainer.predict(row, **target))
-        told = replace(
-            found, prediction=self._named(found.prediction), target=self._named_target(found.target)
-        )
-        return PredictReply(
-            prediction=found.to_dict(), sentence=told.sentence, caution=self.project.settings.caution
-        )
+        return PredictReply(prediction=found.to_dict(), **self._said(found))
 
     def check_constraints(self, request: CheckRequest, meter: Meter | None = None) -> CheckReply:
         """Say what constraints mean for a row."""
         with self._working(meter) as held:
-            found = held.explainer.check_constraints(self._row(request), self._constraints(request))
+            found = held.explainer.check_constraints(
+                row_of(self.project, request), self._constraints(request)
+            )
         return CheckReply(check=found.to_dict(), sentence=found.sentence)
 
     def explain(self, request: ExplainRequest, meter: Meter | None = None) -> ExplainReply:
         """Find the smallest feasible change."""
         with self._working(meter) as held:
             found = self._explained(held, request)
-        return ExplainReply(**self._told(found), sentence=self.named(found).sentence)
+        return ExplainReply(explanation=found.to_dict(), **self._said(found))
 
     def plan(self, request: PlanRequest, meter: Meter | None = None) -> PlanReply:
         """Put an answer in steps."""
@@ -148,29 +145,28 @@ class Service:
             plan = held.explainer.plan(
                 found, request.answer, effort=request.effort, max_step=request.max_step
             )
-        return PlanReply(**self._told(found), sentence=self.named_plan(plan).sentence, plan=plan.to_dict())
+        return PlanReply(explanation=found.to_dict(), plan=plan.to_dict(), **self._said(plan))
 
     def why_not(self, request: WhyNotRequest, meter: Meter | None = None) -> WhyNotReply:
         """Say what is in the way, and what would be enough."""
         with self._working(meter) as held:
             found = self._asked_about(held, request)
             why = held.explainer.why_not(found, progress=False)
-        return WhyNotReply(**self._told(found), sentence=why.sentence, why_not=why.to_dict())
+        return WhyNotReply(explanation=found.to_dict(), why_not=why.to_dict(), **self._said(why))
 
     def levers(self, request: LeversRequest, meter: Meter | None = None) -> LeversReply:
         """Say which columns can flip the decision."""
         with self._working(meter) as held:
             found = self._asked_about(held, request)
             table = held.explainer.levers(found, request.max_columns, progress=False)
-        return LeversReply(**self._told(found), sentence=table.sentence, levers=table.to_dict())
+        return LeversReply(explanation=found.to_dict(), levers=table.to_dict(), **self._said(table))
 
     def try_values(self, request: TryRequest, meter: Meter | None = None) -> TryReply:
         """Say what the model says about edited values."""
         with self._working(meter) as held:
             found = self._asked_about(held, request)
             trial = held.explainer.try_values(found, request.try_values)
-        told = replace(trial, prediction=self._named(trial.prediction))
-        return TryReply(trial=trial.to_dict(), sentence=told.sentence, caution=self.project.settings.caution)
+        return TryReply(trial=trial.to_dict(), **self._said(trial))
 
     def report(self, request: ExplainRequest, meter: Meter | None = None) -> str:
         """Return a page of HTML about a row and its answers, which may have been found before."""
@@ -192,7 +188,7 @@ class Service:
             known = self._all_predictions(meter)
             return [number for number, one in enumerate(known) if not one.reached]
         for number in request.rows:
-            self._check_number(number)
+            check_number(self.project.table, number)
         return list(request.rows)
 
     def cohort(
@@ -214,9 +210,7 @@ class Service:
             None if request.by is None else [str(one) for one in self.project.table[request.by].iloc[numbers]]
         )
         summary = Explanations(tuple(found)).cohort(by=groups)
-        return CohortReply(
-            cohort=summary.to_dict(), sentence=summary.sentence, caution=self.project.settings.caution
-        )
+        return CohortReply(cohort=summary.to_dict(), **self._said(summary))
 
     def explain_rows(
         self, numbers: Sequence[int], request: CohortRequest, meter: Meter | None = None
@@ -238,32 +232,6 @@ class Service:
                 progress=False,
             )
 
-    def named(self, explanation: Explanation) -> Explanation:
-        """Return an explanation that calls the classes by their names for people, to be shown and no more."""
-        if not self.project.settings.classes:
-            return explanation
-
-        def renamed(answers: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(replace(one, prediction=self._named(one.prediction)) for one in answers)
-
-        return replace(
-            explanation,
-            prediction=self._named(explanation.prediction),
-            target=self._named_target(explanation.target),
-            counterfactuals=renamed(explanation.counterfactuals),
-            bounded=None if explanation.bounded is None else renamed([explanation.bounded])[0],
-        )
-
-    def named_plan(self, plan: Plan) -> Plan:
-        """Return a plan that calls the classes by their names for people, to be shown and no more."""
-        steps = tuple(replace(one, prediction=self._named(one.prediction)) for one in plan.steps)
-        return replace(
-            plan,
-            steps=steps,
-            prediction=self._named(plan.prediction),
-            target=self._named_target(plan.target),
-        )
-
     @contextmanager
     def _working(self, meter: Meter | None) -> Iterator["_Held"]:
         """Take an explainer for the time of a request, whose model calls are metered."""
@@ -277,7 +245,7 @@ class Service:
             self._explainers.put(held)
 
     def _explained(self, held: "_Held", request: ExplainRequest) -> Explanation:
-        row = self._row(request)
+        row = row_of(self.project, request)
 
         def explain(**target: Any) -> Explanation:
             # Stored points are about the project's own target.
@@ -305,19 +273,9 @@ class Service:
         names = self.project.settings.classes
         return first_possible(lambda one: ask(target=one), request.target, names, "as a target")
 
-    def _told(self, explanation: Explanation) -> dict[str, Any]:
-        return {"explanation": explanation.to_dict(), "caution": self.project.settings.caution}
-
-    def _named_target(self, words: str) -> str:
-        """Return a target in words with the name of its class for people."""
-        for label in self._classes or ():
-            for kind in (Reach, Leave):
-                if words == describe(kind(label)):
-                    return describe(kind(self._named(label)))
-        return words
-
-    def _named(self, prediction: Any) -> Any:
-        return named(prediction, self.project.settings.classes)
+    def _said(self, result: Any) -> dict[str, str]:
+        """Return what a result says to a person, and the project's caution."""
+        return {"sentence": self.names.told(result).sentence, "caution": self.project.settings.caution}
 
     def _constraints(self, request: CheckRequest | CohortRequest) -> tuple[str, ...]:
         own = self.project.settings.constraints if request.project_constraints else ()
@@ -331,45 +289,14 @@ class Service:
         said = self.project.settings.budget
         return ssba.Budget(said.rows, said.seconds)
 
-    def _row(self, request: Query) -> dict[str, Any]:
-        """Return the row that a request is about, in the model's columns."""
-        if request.values is not None:
-            beside = set(self.project.settings.unused)
-            row = {name: value for name, value in request.values.items() if name not in beside}
-        else:
-            number = request.row if request.row is not None else self._the_row(request.where or {})
-            self._check_number(number)
-            row = {one.name: self.project.rows[one.name].iloc[number] for one in self.columns}
-        return {**row, **request.set}
-
-    def _check_number(self, number: int) -> None:
-        count = len(self.project.table)
-        if number >= count:
-            raise ArgumentError(
-                f"row {number:,} is not in the data, whose {count:,} rows are 0 to {count - 1:,}"
-            )
-
-    def _the_row(self, where: Mapping[str, Any]) -> int:
-        """Return the one row that has some values."""
-        matching = _matching(self.project.table, where)
-        if len(matching) == 1:
-            return matching[0]
-        said = " and ".join(f"{name} = {value!r}" for name, value in where.items()) or "no condition"
-        if not matching:
-            raise ArgumentError(f"no row of the data has {said}")
-        some = ", ".join(map(str, matching[:5]))
-        more = f", and {len(matching) - 5:,} more" if len(matching) > 5 else ""
-        raise ArgumentError(f"{len(matching):,} rows of the data have {said}: {some}{more}; name one by row")
-
-    def _contains(self, number: int, text: str) -> bool:
-        cells = self.project.table.iloc[number]
-        return any(text.casefold() in str(cell).casefold() for cell in cells)
-
     def _all_predictions(self, meter: Meter | None) -> Sequence[Prediction]:
         """Return what the model says about every row of the data, asked once."""
         if self._known is None:
-            with self._working(meter) as held:
-                self._known = held.explainer.predict_many(self.project.rows)
+            known: list[Prediction] = []
+            for first in range(0, len(self.project.rows), _BLOCK):
+                with self._working(meter) as held:
+                    known += held.explainer.predict_many(self.project.rows.iloc[first : first + _BLOCK])
+            self._known = known
         return self._known
 
     def _said_about(self, numbers: Sequence[int], meter: Meter | None) -> Sequence[Prediction]:
@@ -384,7 +311,7 @@ class Service:
         cells = {str(name): cell for name, cell in self.project.table.iloc[number].items()}
         return RowReply(
             row=number,
-            values={name: said.values.get(name, _plain_cell(cell)) for name, cell in cells.items()},
+            values={name: said.values.get(name, plain_cell(cell)) for name, cell in cells.items()},
             prediction=plain_or_text(said.prediction),
             score=said.score,
             reached=said.reached,
@@ -397,35 +324,3 @@ class _Held:
     def __init__(self, project: OpenedProject) -> None:
         self.explainer = project.explainer()
         self.boundary: BoundarySet | None = project.boundary(self.explainer)
-
-
-def _matching(table: "pd.DataFrame", where: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of the rows with some values, which are compared as text where types differ."""
-    fits = [True] * len(table)
-    for name, value in where.items():
-        require_column(table, name, "where")
-        wanted = _comparable(value)
-        fits = [
-            so_far and _comparable(cell) == wanted for so_far, cell in zip(fits, table[name], strict=True)
-        ]
-    return [number for number, fine in enumerate(fits) if fine]
-
-
-def _comparable(cell: Any) -> str | None:
-    """Return a cell so that 3, 3.0 and "3" are the same, and missing cells are alike.
-
-    >>> _comparable(3.0), _comparable("3"), _comparable(float("nan")), _comparable(True)
-    ('3', '3', None, 'true')
-    """
-    plain = _plain_cell(cell)
-    if plain is None or isinstance(plain, str):
-        return plain
-    if isinstance(plain, bool):
-        return str(plain).lower()
-    return f"{plain:.15g}"
-
-
-def _plain_cell(cell: Any) -> Any:
-    plain = plain_or_text(cell)
-    missing = plain is None or plain != plain or plain in ("NaT", "<NA>", "nan")
-    return None if missing else plain

@@ -45,7 +45,7 @@ def test_the_prompt_is_listed_with_its_arguments(service: Service) -> None:
 
 def test_it_leads_from_a_row_through_the_tools_to_the_caution(service: Service) -> None:
     said = prompted(service, {"row": "5", "wishes": "no more than 15 hours"})
-    assert said.startswith("Make a plan that leads row 5 to 1 (Exams), with these tools.")
+    assert said.startswith("Make a plan that leads row 5 to 'passed' (Exams), with these tools.")
     assert '"no more than 15 hours"' in said
     assert said.endswith('End with this caution, word for word: "Exams are not everything."')
     named = [one.name for one in TOOLS if one.name in said]

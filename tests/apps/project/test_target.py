@@ -22,6 +22,9 @@ from ssba.errors import ArgumentError, TargetError
         ("probability:a>=b>=0.7", [ssba.probability("a>=b", at_least=0.7)]),
         ("value:10..", [ssba.value_between(low=10)]),
         ("change:>=10", [ssba.value_change(at_least=10)]),
+        ("change:5..10", [ssba.value_change(at_least=5, at_most=10)]),
+        ("change:-10%", [ssba.value_change(percent=-10)]),
+        ("probability:ill=0.2..0.4", [ssba.probability("ill", at_least=0.2, at_most=0.4)]),
         ("colour:red", ["colour:red"]),
     ],
 )

@@ -98,7 +98,7 @@ class TableForm:
             "prediction": plain_or_text(found.prediction),
             "score": found.score,
             "reached": found.status in (Status.FOUND, Status.ALREADY_THERE),
-            "sentence": self._service.named(found).sentence,
+            "sentence": self._service.names.told(found).sentence,
         }
         answers = [self._answer(found, one) for one in found.answers] or [{}]
         for number, answer in enumerate(answers, start=1):
@@ -112,7 +112,7 @@ class TableForm:
         told = {}
         if found.counterfactuals:
             alone = replace(found, counterfactuals=(answer,))
-            told = {"sentence": self._service.named(alone).sentence}
+            told = {"sentence": self._service.names.told(alone).sentence}
         return {
             "distance": answer.distance,
             "new_prediction": plain_or_text(answer.prediction),

@@ -74,7 +74,7 @@ def has_answer(reply: ExplainReply) -> bool:
 
 def print_reply(console: Console, service: Service, reply: ExplainReply) -> None:
     """Print a reply as tables, with the names of classes and the caution."""
-    explanation = service.named(Explanation.from_dict(reply.explanation))
+    explanation = service.names.told(Explanation.from_dict(reply.explanation))
     print_explanation(console, explanation, service.project.settings.meanings)
     if isinstance(reply, WhyNotReply):
         console.print(f"Why not, and what to relax: {reply.sentence}\n")

@@ -98,5 +98,5 @@ def _print(console: Console, service: Service, reply: ExplainReply) -> None:
     if not isinstance(reply, PlanReply):
         print_reply(console, service, reply)
         return
-    print_plan(console, service.named_plan(Plan.from_dict(reply.plan)))
+    print_plan(console, service.names.told(Plan.from_dict(reply.plan)))
     console.print(reply.caution, style="bold")

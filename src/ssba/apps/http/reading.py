@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import ValidationError
 
 from ssba.apps.http.problems import InvalidRequest, Problem
-from ssba.apps.refusals import request_problems
+from ssba.apps.refusals import placed, request_problems
 from ssba.apps.requests import Request as Asked
 from ssba.apps.requests import RowsRequest
 from ssba.errors import ArgumentError
@@ -40,9 +40,7 @@ def validated(model: type[Model], given: Any) -> Model:
         return model.model_validate(given)
     except ValidationError as error:
         found = request_problems(error, list(model.model_fields))[:_MOST_PROBLEMS]
-    problems = (
-        Problem(where=_short(where), message=f"{_short(where)} {said}".strip()) for where, said in found
-    )
+    problems = (Problem(where=_short(where), message=placed(_short(where), said)) for where, said in found)
     raise InvalidRequest(*problems)
 
 

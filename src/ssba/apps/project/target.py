@@ -25,6 +25,10 @@ def target_readings(text: Any, names: Mapping[str, str] | None = None) -> list[A
     [Probability(label='no disease', at_least=0.7, at_most=1.0)]
     >>> target_readings("value:..120"), target_readings("change:<=-5")
     ([ValueBetween(low=-inf, high=120.0)], [ValueChange(at_least=-inf, at_most=-5.0, percent=None)])
+    >>> target_readings("probability:ill=0.2..0.4")
+    [Probability(label='ill', at_least=0.2, at_most=0.4)]
+    >>> target_readings("change:5..10")
+    [ValueChange(at_least=5.0, at_most=10.0, percent=None)]
     >>> target_readings("label:value:3"), target_readings("other")
     (['value:3'], ['other', None])
     """
@@ -75,22 +79,33 @@ def _probability(rest: str, text: str, names: Mapping[str, str]) -> list[Any]:
         if found:
             wanted = {end: _number(number, text)}
             return [ssba.probability(one, **wanted) for one in _labels(label.strip(), names)]
-    raise _not_a_target(text)
+    label, found, ends = rest.rpartition("=")
+    if not found:
+        raise _not_a_target(text)
+    wanted = _ends(ends, text, ("at_least", "at_most"))
+    return [ssba.probability(one, **wanted) for one in _labels(label.strip(), names)]
 
 
 def _value(rest: str, text: str, names: Mapping[str, str]) -> list[Any]:
-    low, dots, high = rest.partition("..")
-    if not dots:
-        raise _not_a_target(text)
-    ends = {"low": low, "high": high}
-    return [ssba.value_between(**{end: _number(one, text) for end, one in ends.items() if one.strip()})]
+    return [ssba.value_between(**_ends(rest, text, ("low", "high")))]
 
 
 def _change(rest: str, text: str, names: Mapping[str, str]) -> list[Any]:
     for sign, end in ((">=", "at_least"), ("<=", "at_most")):
         if rest.strip().startswith(sign):
             return [ssba.value_change(**{end: _number(rest.strip()[len(sign) :], text)})]
-    raise _not_a_target(text)
+    if rest.strip().endswith("%"):
+        return [ssba.value_change(percent=_number(rest.strip().removesuffix("%"), text))]
+    return [ssba.value_change(**_ends(rest, text, ("at_least", "at_most")))]
+
+
+def _ends(rest: str, text: str, called: tuple[str, str]) -> dict[str, float]:
+    """Read an interval, of which one end may be left out."""
+    low, dots, high = rest.partition("..")
+    if not dots:
+        raise _not_a_target(text)
+    both = zip(called, (low, high), strict=True)
+    return {end: _number(one, text) for end, one in both if one.strip()}
 
 
 _FORMS = {"label": _label, "probability": _probability, "value": _value, "change": _change}

@@ -1,0 +1,92 @@
+"""Rows of a project's data: found by number, by values or by text, and told as plain values."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ssba.apps.project.opened import OpenedProject, require_column
+from ssba.apps.requests import Query
+from ssba.errors import ArgumentError
+from ssba.json_form import plain_or_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def row_of(project: OpenedProject, query: Query) -> dict[str, Any]:
+    """Return the row that a request is about, in the model's columns."""
+    if query.values is not None:
+        beside = set(project.settings.unused)
+        row = {name: value for name, value in query.values.items() if name not in beside}
+    else:
+        number = query.row if query.row is not None else the_row(project.table, query.where or {})
+        check_number(project.table, number)
+        row = {str(name): column.iloc[number] for name, column in project.rows.items()}
+    return {**row, **query.set}
+
+
+def check_number(table: "pd.DataFrame", number: int) -> None:
+    """Refuse the number of a row that is not there."""
+    count = len(table)
+    if number >= count:
+        raise ArgumentError(f"row {number:,} is not in the data, whose {count:,} rows are 0 to {count - 1:,}")
+
+
+def the_row(table: "pd.DataFrame", where: Mapping[str, Any]) -> int:
+    """Return the number of the one row that has some values."""
+    matching = matching_rows(table, where)
+    if len(matching) == 1:
+        return matching[0]
+    said = " and ".join(f"{name} = {value!r}" for name, value in where.items()) or "no condition"
+    if not matching:
+        raise ArgumentError(f"no row of the data has {said:.200}")
+    some = ", ".join(map(str, matching[:5]))
+    more = f", and {len(matching) - 5:,} more" if len(matching) > 5 else ""
+    raise ArgumentError(f"{len(matching):,} rows of the data have {said:.200}: {some}{more}; name one by row")
+
+
+def matching_rows(table: "pd.DataFrame", where: Mapping[str, Any], text: str = "") -> list[int]:
+    """Return the numbers of the rows with some values, and with a text in some cell, in any case.
+
+    Values are compared as text where types differ.
+    """
+    for name in where:
+        require_column(table, name, "where")
+    fits = [True] * len(table)
+    for name, value in where.items():
+        wanted = comparable(value)
+        fits = [so_far and comparable(cell) == wanted for so_far, cell in zip(fits, table[name], strict=True)]
+    if text:
+        contained = _contain(table, text.casefold())
+        fits = [so_far and found for so_far, found in zip(fits, contained, strict=True)]
+    return [number for number, fine in enumerate(fits) if fine]
+
+
+def _contain(table: "pd.DataFrame", text: str) -> list[bool]:
+    found = [False] * len(table)
+    for _, column in table.items():
+        found = [
+            so_far or text in str(cell).casefold()
+            for so_far, cell in zip(found, map(plain_cell, column), strict=True)
+        ]
+    return found
+
+
+def comparable(cell: Any) -> str | None:
+    """Return a cell so that 3, 3.0 and "3" are the same, and missing cells are alike.
+
+    >>> comparable(3.0), comparable("3"), comparable(float("nan")), comparable(True)
+    ('3', '3', None, 'true')
+    """
+    plain = plain_cell(cell)
+    if plain is None or isinstance(plain, str):
+        return plain
+    if isinstance(plain, bool):
+        return str(plain).lower()
+    return f"{plain:.15g}"
+
+
+def plain_cell(cell: Any) -> Any:
+    """Return a cell as JSON has it, None where it is missing."""
+    plain = plain_or_text(cell)
+    missing = plain is None or plain != plain or plain in ("NaT", "<NA>", "nan")
+    return None if missing else plain
