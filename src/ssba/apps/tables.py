@@ -33,7 +33,7 @@ def print_explanation(console: Console, explanation: Explanation, meanings: Mapp
             console.print("The bounded move, which does not reach the target\n", style="bold")
         console.print(_answer_table(explanation, answer, meanings))
         console.print()
-    for line in (*shown_lines(explanation), *kinds_line(explanation)):
+    for line in (*shown_lines(explanation), *kinds_line(explanation, "`ssba check`")):
         console.print(f"{line}\n")
     rows = f"{explanation.rows_used:,} model {'row' if explanation.rows_used == 1 else 'rows'}"
     console.print(f"{rows}, {explanation.seconds:.2f} s\n")

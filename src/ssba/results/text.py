@@ -255,13 +255,13 @@ def shown_lines(explanation: "Explanation") -> list[str]:
     return lines
 
 
-def kinds_line(explanation: "Explanation") -> list[str]:
+def kinds_line(explanation: "Explanation", listed_by: str = "explainer.columns") -> list[str]:
     """Say where to look up kinds that come from the data's values; nothing where none does."""
     count = sum(one.by_values for one in explanation.columns)
     if not count:
         return []
     kinds = f"The kinds of {count} columns come" if count > 1 else "The kind of 1 column comes"
-    return [f"{kinds} from the data's values: explainer.columns lists them."]
+    return [f"{kinds} from the data's values: {listed_by} lists them."]
 
 
 def percent_above(share: float) -> str:
