@@ -138,6 +138,17 @@ class TestAdvice:
         trial = LOANS.try_values(TryRequest(row=number, try_values={"debt": 0}))
         assert Trial.from_dict(trial.trial).values["debt"] == 0
 
+    def test_an_explanation_that_was_tampered_with_is_refused(self) -> None:
+        sent = SERVICE.explain(ExplainRequest(row=PATIENT)).explanation
+        best = sent["counterfactuals"][0]
+        for wrong in ({"score": 0.99}, {"prediction": "disease"}, {"distance": 0.1}):
+            forged = {**sent, "counterfactuals": [{**best, **wrong}]}
+            with pytest.raises(ArgumentError, match="does not hold"):
+                SERVICE.plan(PlanRequest(explanation=forged))
+        greedy = {**sent, "budget": {"rows": 10**12, "seconds": None}}
+        with pytest.raises(ArgumentError, match=r"budget.rows is 1,000,000,000,000"):
+            SERVICE.plan(PlanRequest(explanation=greedy))
+
     def test_an_explanation_of_something_else_is_refused(self) -> None:
         other = LOANS.explain(ExplainRequest(row=0)).explanation
         with pytest.raises(ArgumentError, match="another model"):
@@ -274,6 +285,43 @@ class TestManyAtOnce:
             one.join(timeout=20)
         assert met
         assert not together.broken
+
+    def test_requests_do_not_wait_for_a_cohort(self) -> None:
+        project = replace(loans(), model=Slow())
+        service, inside, go_on = Service(project, workers=1), threading.Event(), threading.Event()
+        service.predict(PredictRequest(row=0))
+
+        def wait(calls: int) -> None:
+            if threading.current_thread() is not threading.main_thread():
+                inside.set()
+                go_on.wait(20)
+
+        project.model.during = wait
+        cohort = threading.Thread(target=service.cohort, args=(CohortRequest(rows=(0, 1)),))
+        cohort.start()
+        assert inside.wait(20)
+        assert service.predict(PredictRequest(row=1)).prediction["prediction"] in (0, 1)
+        go_on.set()
+        cohort.join(20)
+        assert not cohort.is_alive()
+
+    def test_a_request_that_waits_for_an_explainer_can_be_cancelled(self) -> None:
+        service, inside, go_on = Service(replace(loans(), model=Slow())), threading.Event(), threading.Event()
+
+        def wait(calls: int) -> None:
+            inside.set()
+            go_on.wait(20)
+
+        service.project.model.during = wait
+        first = threading.Thread(target=service.predict, args=(PredictRequest(row=0),))
+        first.start()
+        assert inside.wait(20)
+        meter = Meter()
+        meter.cancel()
+        with pytest.raises(Cancelled):
+            service.predict(PredictRequest(row=1), meter)
+        go_on.set()
+        first.join(20)
 
     def test_the_answer_does_not_depend_on_what_was_asked_before(self) -> None:
         fresh = Service(heart()).explain(ExplainRequest(row=PATIENT)).explanation

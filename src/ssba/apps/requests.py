@@ -314,6 +314,7 @@ class RowReply(Reply):
     row: Annotated[int, Field(description="Its number, counted from 0.")]
     values: Annotated[dict[str, Cell], Field(description="Its values, also in columns beside the model's.")]
     prediction: Cell
+    prediction_name: Annotated[Cell, Field(description="The prediction as people call it.")]
     score: float | None
     reached: Annotated[bool, Field(description="Whether the model gives the desired outcome already.")]
 

@@ -40,6 +40,7 @@ from ssba.apps.requests import (
     WhyNotRequest,
 )
 from ssba.apps.rows import check_number, matching_rows, plain_cell, row_of
+from ssba.errors import ArgumentError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
 from ssba.models.tally import watched
@@ -52,6 +53,8 @@ _CHUNK = 16
 """Rows of a cohort that are explained together, between two looks at whether to go on."""
 _BLOCK = 4096
 """Rows of the data that are predicted together."""
+_LOOK = 0.1
+"""Seconds between two looks at whether a request that waits for an explainer is still wanted."""
 
 
 class Service:
@@ -73,10 +76,10 @@ class Service:
     def __init__(self, project: OpenedProject, workers: int = 1, limits: Limits | None = None) -> None:
         self.project = project
         self.limits = limits or Limits()
-        self._explainers: queue.SimpleQueue[_Held | None] = queue.SimpleQueue()
         first = _Held(project)
-        for held in (first, *[None] * (workers - 1)):
-            self._explainers.put(held)
+        self._explainers = _Pool(project, [first, *[None] * (workers - 1)])
+        # Cohorts take long, so that they have an explainer of their own and no request waits for them.
+        self._aside = _Pool(project, [None])
         self.columns = first.explainer.columns
         self._classes = first.explainer.classes
         self.names = ClassNames(project.settings.classes, self._classes or ())
@@ -215,14 +218,14 @@ class Service:
     def explain_rows(
         self, numbers: Sequence[int], request: CohortRequest, meter: Meter | None = None
     ) -> Sequence[Explanation]:
-        """Explain rows of the data side by side."""
+        """Explain rows of the data side by side, beside the requests of others."""
         return self.explain_frame(self.project.rows.iloc[list(numbers)], request, meter)
 
     def explain_frame(
         self, rows: "pd.DataFrame", request: CohortRequest, meter: Meter | None = None
     ) -> Sequence[Explanation]:
         """Explain rows from elsewhere, with the model's columns, side by side."""
-        with self._working(meter) as held:
+        with self._working(meter, self._aside) as held:
             return held.explainer.explain_many(
                 rows,
                 self._constraints(request),
@@ -233,16 +236,11 @@ class Service:
             )
 
     @contextmanager
-    def _working(self, meter: Meter | None) -> Iterator["_Held"]:
+    def _working(self, meter: Meter | None, pool: "_Pool | None" = None) -> Iterator["_Held"]:
         """Take an explainer for the time of a request, whose model calls are metered."""
-        held = self._explainers.get()
-        try:
-            # One that cannot be made, since the model fails, leaves its place to the next request.
-            held = held or _Held(self.project)
-            with watched(meter or Meter(self.limits)):
-                yield held
-        finally:
-            self._explainers.put(held)
+        watcher = meter or Meter(self.limits)
+        with watched(watcher), (pool or self._explainers).lent(watcher) as held:
+            yield held
 
     def _explained(self, held: "_Held", request: ExplainRequest) -> Explanation:
         row = row_of(self.project, request)
@@ -262,9 +260,15 @@ class Service:
         return found
 
     def _asked_about(self, held: "_Held", request: ExplainRequest) -> Explanation:
-        if isinstance(request, AdviceRequest) and request.explanation is not None:
-            return Explanation.from_dict(request.explanation)
-        return self._explained(held, request)
+        if not isinstance(request, AdviceRequest) or request.explanation is None:
+            return self._explained(held, request)
+        sent = Explanation.from_dict(request.explanation)
+        self.limits.check(sent.budget)
+        # It comes from elsewhere, and goes back with the reply: what it claims must be so.
+        checked = held.explainer.check_certificate(held.explainer.certificate(sent))
+        if not checked.passed:
+            raise ArgumentError(f"the explanation that was sent does not hold: {checked.sentence}")
+        return sent
 
     def _aimed(self, request: Aimed, ask: Callable[..., Any]) -> Any:
         """Ask with the target of the request, if it has one."""
@@ -313,9 +317,38 @@ class Service:
             row=number,
             values={name: said.values.get(name, plain_cell(cell)) for name, cell in cells.items()},
             prediction=plain_or_text(said.prediction),
+            prediction_name=plain_or_text(self.names.of(said.prediction)),
             score=said.score,
             reached=said.reached,
         )
+
+
+class _Pool:
+    """Explainers that are lent to one request at a time; None stands for one that is made when needed."""
+
+    def __init__(self, project: OpenedProject, held: Sequence["_Held | None"]) -> None:
+        self._project = project
+        self._free: queue.SimpleQueue[_Held | None] = queue.SimpleQueue()
+        for one in held:
+            self._free.put(one)
+
+    @contextmanager
+    def lent(self, meter: Meter) -> Iterator["_Held"]:
+        """Lend an explainer, as soon as one is free; a request that is cancelled waits no longer."""
+        held = self._taken(meter)
+        try:
+            # One that cannot be made, since the model fails, leaves its place to the next request.
+            held = held or _Held(self._project)
+            yield held
+        finally:
+            self._free.put(held)
+
+    def _taken(self, meter: Meter) -> "_Held | None":
+        while True:
+            try:
+                return self._free.get(timeout=_LOOK)
+            except queue.Empty:
+                meter(0)
 
 
 class _Held:

@@ -67,7 +67,7 @@ def test_the_language_is_served_as_it_is_written(service: Service) -> None:
 
 def test_there_are_examples_for_every_form() -> None:
     assert len(EXAMPLES) == 18
-    assert len(NAMED) == 6
+    assert len(NAMED) == 7
 
 
 @pytest.mark.parametrize("example", [*EXAMPLES, *NAMED])

@@ -43,7 +43,7 @@ def test_columns_are_described_with_meaning_kind_and_values(service: Service) ->
 def test_rows_are_listed_with_their_numbers(service: Service) -> None:
     said = lines(texts.rows_text(service.rows(RowsRequest(where={"school": "day"}, offset=4, limit=2))))
     assert said[0] == "20 rows match; these are 5 to 6 of them."
-    assert said[1].startswith("- row 4: predicted 0 (score ")
+    assert said[1].startswith("- row 4: predicted failed (score ")
     assert said[1].endswith("not at the target; name=p4, hours=4, school=day")
 
 
@@ -67,7 +67,7 @@ def test_several_answers_have_the_numbers_by_which_plans_choose_them(service: Se
     asked = ExplainRequest(row=5, project_constraints=False, options=ssba.Options(k=2))
     said = lines(texts.explain_text(service.explain(asked)))
     heads = [line.split(" at ")[0] for line in said if line.startswith("Answer ")]
-    assert heads == ["Answer 0,", "Answer 1,"]
+    assert heads == ["Answer 1 (answer=0 in make_plan),", "Answer 2 (answer=1 in make_plan),"]
 
 
 def test_a_bounded_move_is_said_not_to_reach_and_what_to_ask_next(service: Service) -> None:

@@ -16,22 +16,23 @@ _WHICH_ROW = unwrapped("""
 """)
 
 _CONSTRAINTS = unwrapped("""
-    Constraints are texts; a bare column name is the new value, `x.name` the present one: "age == x.age"
-    (stays), "chol <= x.chol" (may only fall), "100 <= trestbps <= 130", "chol within 10%", "cp in
-    {'typical angina', 'atypical angina'}", "if smoker changes: age >= x.age + 1". The resource
-    ssba://constraints has the whole language. The project's own constraints hold, too, unless
-    project_constraints is false.
+    Constraints are texts about the columns that describe_model lists; a bare column name is the new value,
+    `x.name` the present one. With columns called age, income, hours and job: "age == x.age" (stays),
+    "income >= x.income" (may only rise), "20 <= hours <= 40", "income within 10%", "job in {'cook',
+    'clerk'}", "if job changes: age >= x.age + 1". A name with a space or a sign in it stands in backticks:
+    "`debt ratio` <= 0.3". The resource ssba://constraints has the whole language. The project's own
+    constraints hold, too, unless project_constraints is false.
 """)
 
 DESCRIBE_MODEL = unwrapped("""
     Says what the model predicts, which outcome is desired, what each column means, its kind, unit, range
     or levels, and which constraints hold by default. Call it first: the other tools take names of columns
-    and levels exactly as they stand here.
+    and levels as they stand here (in constraints, a name with a space or a sign in backticks).
 """)
 
 FIND_ROWS = unwrapped("""
     Finds rows of the data (patients, customers, ...) and says what the model predicts for each. `where`
-    asks for exact values ({"sex": "male", "age": 54}), `search` for text in any cell, `reached` for rows
+    asks for exact values ({"age": 54}), `search` for text in any cell, `reached` for rows
     that are at the desired outcome already (true) or not yet (false); `offset` and `limit` page through
     the matches, of which `total` says how many there are. Use the number `row` of a match in the other
     tools.
@@ -70,7 +71,7 @@ FIND_COUNTERFACTUAL = unwrapped(f"""
 MAKE_PLAN = unwrapped(f"""
     Puts the change that find_counterfactual finds (same arguments; it is found first) in an order of
     feasible steps, with the model's score after each. Use it when somebody asks what to do in which
-    order. `answer` chooses among several answers (with options.k), `max_step` limits a step ({{"chol":
+    order. `answer` chooses among several answers (with options.k), `max_step` limits a step ({{"income":
     20}}), `effort` says which columns are harder to change. Where no answer was found the plan leads to
     the bounded move, and `plan.reached` is false: say that it does not reach the outcome.
 

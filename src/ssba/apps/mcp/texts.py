@@ -65,14 +65,16 @@ def rows_text(reply: RowsReply) -> str:
     if not reply.rows:
         return f"No row at {reply.offset}: {reply.total:,} rows match." if reply.total else "No row matches."
     last = reply.offset + len(reply.rows)
-    head = f"{reply.total:,} rows match; these are {reply.offset + 1:,} to {last:,} of them."
+    match = "1 row matches." if reply.total == 1 else f"{reply.total:,} rows match"
+    some = "" if reply.total == 1 else f"; these are {reply.offset + 1:,} to {last:,} of them."
+    head = f"{match}{some}"
     return "\n".join([head, *map(_row, reply.rows)])
 
 
 def _row(one: RowReply) -> str:
     score = "" if one.score is None else f" (score {one.score:.4g})"
     outcome = "at the target already" if one.reached else "not at the target"
-    return f"- row {one.row}: predicted {show(one.prediction)}{score}, {outcome}; {_cells(one.values)}"
+    return f"- row {one.row}: predicted {show(one.prediction_name)}{score}, {outcome}; {_cells(one.values)}"
 
 
 def _cells(values: Mapping[str, Any]) -> str:
@@ -102,8 +104,10 @@ def explain_text(reply: ExplainReply) -> str:
 
 
 def _answers(found: Explanation) -> Iterable[str]:
+    several = len(found.counterfactuals) > 1
     for number, one in enumerate(found.counterfactuals):
-        yield f"Answer {number}, at a distance of {one.distance:.4g}:"
+        chosen = f" (answer={number} in make_plan)" if several else ""
+        yield f"Answer {number + 1}{chosen}, at a distance of {one.distance:.4g}:"
         yield from _numbered(one, found.units)
     if found.bounded is not None and found.bounded.changes:
         yield "The bounded move, which does not reach the target:"
