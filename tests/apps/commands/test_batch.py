@@ -260,6 +260,8 @@ def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(
 
 def interrupt_after(chunks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Press Ctrl-C once so many chunks are explained."""
+    # A test run in the background of a shell has it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     whole: Callable[..., Any] = Service.explain_frame
     begun: list[int] = []
 
