@@ -1,6 +1,8 @@
 """`ssba.Client`: the same answers, and the same errors, as an explainer that is asked directly."""
 
+import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -211,7 +213,17 @@ class Scripted(BaseHTTPRequestHandler):
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if "Slow" not in headers:
+            self.wfile.write(body)
+            return
+        with contextlib.suppress(OSError):
+            for place in range(len(body)):
+                self.wfile.write(body[place : place + 1])
+                time.sleep(0.1)
+
+    def do_GET(self) -> None:
+        self.headers["Content-Length"] = "0"
+        self.do_POST()
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
@@ -272,3 +284,63 @@ def test_no_class_beside_our_errors_is_ever_raised(scripted: Any) -> None:
             client.rows()
         with pytest.raises(ServiceError, match="no reason was given"):
             client.rows()
+
+
+DEEP = b'{"rows": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"{}", "'columns' cannot be read: it is missing"),
+        (b'{"columns": 7}', "'columns' cannot be read: this is not the JSON of"),
+        (b'{"columns": "\\n"}', "'columns' cannot be read: this is not the JSON of"),
+        (DEEP, "is no server of ssba"),
+        (b'{"columns": NaN}', "is no server of ssba"),
+    ],
+)
+def test_a_reply_that_is_none_of_ours_is_told_in_one_line(scripted: Any, body: bytes, said: str) -> None:
+    url, replies = scripted
+    replies += [(200, {}, body)]
+    with ssba.Client(url) as client, pytest.raises(ServiceError) as told:
+        client.predict({"age": 3})
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_classes_that_are_none_are_told(scripted: Any) -> None:
+    url, replies = scripted
+    replies += [(200, {}, b'{"classes": 7}')]
+    with ssba.Client(url) as client, pytest.raises(ServiceError, match="'classes' cannot be read: it is 7"):
+        _ = client.classes
+
+
+def test_results_that_are_none_are_told(scripted: Any) -> None:
+    url, replies = scripted
+    replies += [(200, {}, EXPLAINER.columns.to_json().join(['{"columns": ', "}"]).encode())]
+    replies += [(200, {}, b'{"prediction": {"kind": "prediction", "schema": 1}}')]
+    with ssba.Client(url) as client, pytest.raises(ServiceError, match="'prediction' cannot be read"):
+        client.predict(3)
+
+
+def test_a_time_to_wait_that_is_none_is_passed_over(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, replies = scripted
+    monkeypatch.setattr("ssba.apps.client_connection.time.sleep", lambda _: None)
+    replies += [(503, {"Retry-After": "\xb2"}, b"{}"), (200, {}, b'{"total": 3}')]
+    with ssba.Client(url) as client:
+        assert client.rows() == {"total": 3}
+
+
+def test_a_reply_that_comes_byte_by_byte_is_given_up(scripted: Any) -> None:
+    url, replies = scripted
+    replies += [(200, {"Slow": "yes"}, b'{"total": 0}' + b" " * 200)]
+    with ssba.Client(url, timeout=0.5) as client, pytest.raises(ServiceError, match="did not answer in time"):
+        client.rows()
+
+
+def test_a_reply_without_end_is_given_up(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, replies = scripted
+    monkeypatch.setattr("ssba.models.remote.replies.MOST_BYTES", 2**20)
+    replies += [(200, {}, b'{"total": 0}' + b" " * 2**21)]
+    with ssba.Client(url) as client, pytest.raises(ServiceError, match="sent a reply of more than 1 MiB"):
+        client.rows()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ssba.apps.refusals import UNEXPECTED, read_request, refusal
+from ssba.apps.refusals import MOST_PROBLEMS, UNEXPECTED, read_request, refusal
 from ssba.apps.requests import ExplainRequest, PlanRequest, RowsRequest
 from ssba.apps.work import Busy
 from ssba.errors import ArgumentError, BoundaryFileError, InternalError, ModelError, SsbaError
@@ -37,6 +37,25 @@ def test_all_problems_of_a_request_are_said_at_once() -> None:
     with pytest.raises(ArgumentError) as caught:
         read_request(RowsRequest, {"limit": 0, "offset": -1})
     assert str(caught.value) == "offset is -1: give 0 or more; limit is 0: give 1 or more"
+
+
+def test_of_very_many_problems_the_first_are_told_and_the_others_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[str] = []
+
+    def compare(name: str, known: list[str], n: int) -> list[str]:
+        compared.append(name)
+        return known[:0]
+
+    monkeypatch.setattr("difflib.get_close_matches", compare)
+    with pytest.raises(ArgumentError) as caught:
+        read_request(RowsRequest, {f"a{number:05d}{'x' * 100}": 1 for number in range(3000)})
+    said = str(caught.value)
+    assert said.endswith("; and 2,980 more")
+    assert said.count("is not known") == len(compared) == MOST_PROBLEMS
+    assert "x" * 100 not in said
+    assert len(said) < 3000
 
 
 def test_values_of_requests_are_not_repeated_at_length() -> None:

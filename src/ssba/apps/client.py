@@ -7,7 +7,7 @@ from typing import Any, Self, Unpack
 
 from ssba.apps.client_connection import Connection
 from ssba.apps.client_form import constraint_texts, queries_of, query_of, target_text
-from ssba.arguments import number
+from ssba.arguments import came, number
 from ssba.columns.features import Feature
 from ssba.columns.layout import row_label, row_labels
 from ssba.constraints.lists import Constraints, refuse_targets
@@ -48,7 +48,7 @@ class Client:
     token : str, optional
         The server's token, if it has one.
     timeout : float
-        Seconds to wait for an answer.
+        Seconds to wait for an answer until its end.
 
     Examples
     --------
@@ -74,24 +74,22 @@ class Client:
     @property
     def columns(self) -> ColumnTable:
         """What the server decided about each column: kind, range, step, levels, scale, and why."""
-        return ColumnTable.from_dict(self.schema["columns"])
+        return self._connection.read(self.schema, "columns", ColumnTable.from_dict)
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
         """The classes that the model tells apart; None for a model of numbers."""
-        classes = self.schema["classes"]
-        return None if classes is None else tuple(classes)
+        return self._connection.read(self.schema, "classes", _classes)
 
     @property
     def target(self) -> str:
         """The project's desired outcome, in words."""
-        return str(self.schema["target"])
+        return self._connection.read(self.schema, "target", str)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """What the server says about its project, asked once: title, columns, constraints, caution."""
-        said: dict[str, Any] = self._connection.get("/api/schema")
-        return said
+        return self._connection.get("/api/schema")
 
     def rows(
         self,
@@ -116,19 +114,20 @@ class Client:
             How many matching rows to leave out first, and how many to return.
         """
         asked = {"search": search, "where": to_plain(where or {}), "offset": offset, "limit": limit}
-        said: dict[str, Any] = self._connection.post("/api/rows", {**asked, "reached": reached})
-        return said
+        return self._connection.post("/api/rows", {**asked, "reached": reached})
 
     def predict(self, row: Any, *, target: Any = _SAME) -> Prediction:
         """Return what the model says about a row, and whether that is the target already."""
-        return Prediction.from_dict(self._post("predict", {**self._query(row), **_aim(target)})["prediction"])
+        said = self._post("predict", {**self._query(row), **_aim(target)})
+        return self._connection.read(said, "prediction", Prediction.from_dict)
 
     def check_constraints(
         self, row: Any, constraints: Constraints = (), *, project_constraints: bool = True
     ) -> ConstraintCheck:
         """Say what constraints leave of a row, and whether they contradict each other."""
         asked = {**self._query(row), **self._constraints(constraints, project_constraints)}
-        return ConstraintCheck.from_dict(self._post("check-constraints", asked)["check"])
+        said = self._post("check-constraints", asked)
+        return self._connection.read(said, "check", ConstraintCheck.from_dict)
 
     def explain(
         self,
@@ -198,20 +197,23 @@ class Client:
     ) -> Plan:
         """Return ordered, feasible steps from the query to an answer, or to the bounded move."""
         asked = {"answer": answer, "effort": to_plain(effort), "max_step": to_plain(max_step)}
-        return Plan.from_dict(self._about("plan", explanation, asked)["plan"])
+        said = self._about("plan", explanation, asked)
+        return self._connection.read(said, "plan", Plan.from_dict)
 
     def why_not(self, explanation: Explanation) -> WhyNot:
         """Say, where no answer was found, which constraints are in the way and what to relax."""
-        return WhyNot.from_dict(self._about("why-not", explanation, {})["why_not"])
+        said = self._about("why-not", explanation, {})
+        return self._connection.read(said, "why_not", WhyNot.from_dict)
 
     def levers(self, explanation: Explanation, max_columns: int = 3) -> LeverTable:
         """Return which columns, alone, in pairs or in threes, can flip the decision, and which cannot."""
         said = self._about("levers", explanation, {"max_columns": max_columns})
-        return LeverTable.from_dict(said["levers"])
+        return self._connection.read(said, "levers", LeverTable.from_dict)
 
     def try_values(self, explanation: Explanation, values: Mapping[str, Any]) -> Trial:
         """Ask the model about the query with some values changed, and say what is still missing."""
-        return Trial.from_dict(self._about("try", explanation, {"try_values": to_plain(values)})["trial"])
+        said = self._about("try", explanation, {"try_values": to_plain(values)})
+        return self._connection.read(said, "trial", Trial.from_dict)
 
     def __repr__(self) -> str:
         return f"<Client of {self._connection.url}>"
@@ -228,15 +230,21 @@ class Client:
         return {"constraints": constraint_texts(given, self._features), "project_constraints": of_project}
 
     def _explained(self, asked: Mapping[str, Any]) -> Explanation:
-        return Explanation.from_dict(self._post("explain", asked)["explanation"])
+        return self._connection.read(self._post("explain", asked), "explanation", Explanation.from_dict)
 
-    def _about(self, path: str, explanation: Explanation, asked: Mapping[str, Any]) -> Any:
+    def _about(self, path: str, explanation: Explanation, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Ask a further question about an answer."""
         refuse_no_explanation("explanation", explanation)
         return self._post(path, {"explanation": explanation.to_dict(), **asked})
 
-    def _post(self, path: str, asked: Mapping[str, Any]) -> Any:
+    def _post(self, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         return self._connection.post(f"/api/{path}", asked)
+
+
+def _classes(said: Any) -> tuple[Any, ...] | None:
+    if said is not None and not isinstance(said, list):
+        raise ArgumentError(f"it is {came(said)}, and no list")
+    return None if said is None else tuple(said)
 
 
 def _aim(target: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -22,6 +23,10 @@ from ssba.errors import (
 Form = TypeVar("Form", bound=BaseModel)
 
 UNEXPECTED = "something went wrong on our side; the log of the service says what"
+
+MOST_PROBLEMS = 20
+"""How many problems of one request are told; a stranger may send any number of them."""
+_SHOWN = 40
 
 _ABOUT_THE_REQUEST = (ArgumentError, Busy, ConstraintError, SchemaError, StoppedError, TargetError)
 """Errors whose messages are made for whoever sent the request."""
@@ -70,7 +75,7 @@ def placed(where: str, said: str) -> str:
 
 
 def request_problems(error: ValidationError, known: Sequence[str]) -> list[tuple[str, str]]:
-    """Return where each problem of a request is, and what it is.
+    """Return where each problem of a request is, and what it is; of many, the first, and how many more.
 
     >>> class Walk(BaseModel, extra="forbid"):
     ...     steps: int
@@ -84,15 +89,24 @@ def request_problems(error: ValidationError, known: Sequence[str]) -> list[tuple
     mood is of type list: give text, a number, true or false
     moods is not known (did you mean 'mood'?): there are steps, mood
     """
-    found: dict[str, str] = {}
+    found: dict[str, tuple[Mapping[str, Any], str | None]] = {}
     for one in error.errors(include_url=False):
         place = one["loc"]
         # A cell that fits no type of a union is one problem, not one for each type.
         is_cell = len(place) > 1 and place[-1] in ("str", "int", "float", "bool")
         where = ".".join(map(str, place[:-1] if is_cell else place))
-        wanted = "give text, a number, true or false" if is_cell else None
-        found.setdefault(where, _problem(one, known, wanted))
-    return list(found.items())
+        found.setdefault(where, (one, "give text, a number, true or false" if is_cell else None))
+    told = [
+        (short(where), _problem(one, known, wanted))
+        for where, (one, wanted) in islice(found.items(), MOST_PROBLEMS)
+    ]
+    more = len(found) - len(told)
+    return [*told, ("", f"and {more:,} more")] if more else told
+
+
+def short(name: str) -> str:
+    """Return a name that a stranger gave, cut where it is too long to be one."""
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
 
 
 def _problem(one: Mapping[str, Any], known: Sequence[str], wanted: str | None) -> str:
@@ -102,7 +116,7 @@ def _problem(one: Mapping[str, Any], known: Sequence[str], wanted: str | None) -
     if one["type"] == "missing":
         return "is missing"
     if one["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(str(one["loc"][-1]), known, n=1)
+        close = difflib.get_close_matches(short(str(one["loc"][-1])), known, n=1)
         meant = f" (did you mean {close[0]!r}?)" if close else ""
         return f"is not known{meant}: there are {', '.join(known)}"
     return f"is {came(one['input'])}: {wanted or _wanted(one)}"

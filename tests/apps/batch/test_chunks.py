@@ -4,6 +4,8 @@ import gzip
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.support import every
 
@@ -88,3 +90,33 @@ def test_files_that_are_no_tables_are_refused(content: bytes, reason: str, tmp_p
     file.write_bytes(content)
     with pytest.raises(SchemaError, match=reason):
         read(file)
+
+
+def test_a_damaged_gzip_file_is_told_by_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv.gz"
+    packed = bytearray(gzip.compress(TEXT.encode() * 50))
+    packed[20:40] = b"\xff" * 20
+    file.write_bytes(packed)
+    with pytest.raises(SchemaError, match=r"rows\.csv\.gz, after line"):
+        read(file)
+
+
+@pytest.mark.parametrize("damaged", [slice(10, 300), slice(4000, 4300), slice(-300, -100)])
+def test_a_damaged_parquet_file_is_told_by_its_name(damaged: slice, tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    numbers = range(5000)
+    table = pd.DataFrame({"age": numbers, "debt": [one / 7 for one in numbers], "code": "007"})
+    table.to_parquet(file)
+    content = bytearray(file.read_bytes())
+    content[damaged] = b"\xff" * len(content[damaged])
+    file.write_bytes(content)
+    with pytest.raises(SchemaError, match=r"rows\.parquet: this is not a Parquet file, or a damaged one"):
+        read(file)
+
+
+def test_a_column_twice_is_refused_in_a_parquet_file_too(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    columns = [pa.array([1]), pa.array([2.0]), pa.array(["007"]), pa.array([1])]
+    pq.write_table(pa.table(columns, names=["age", "debt", "code", "age"]), file)
+    with pytest.raises(SchemaError, match=r"rows\.parquet: two columns are called 'age'"):
+        open_source(file, WANTED)

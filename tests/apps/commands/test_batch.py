@@ -17,6 +17,7 @@ import pytest
 from tests.loans import COLUMNS, POOR, Command, loans
 from tests.support import every
 
+from ssba.apps.batch.locks import held
 from ssba.apps.exits import INTERRUPTED, REFUSED
 from ssba.apps.project.choice import ProjectChoice, open_choice
 from ssba.apps.requests import ExplainRequest
@@ -305,6 +306,15 @@ def test_batch_that_was_killed_goes_on_where_it_was(
     assert "rows are finished already: going on" in said.err
     assert out.read_bytes() == by_one_process.read_bytes()
     assert [one.name for one in out.parent.iterdir()] == ["out.parquet"]
+
+
+def test_second_run_on_an_output_is_refused(ssba_command: Command, some: Path, out: Path) -> None:
+    with held(out):
+        said = ssba_command("batch", some, "--out", out, "--force")
+    assert said.code == REFUSED
+    (line,) = said.err.splitlines()
+    assert "another run of ssba batch is at work on it" in line
+    assert list(out.parent.iterdir()) == []
 
 
 def test_many_processes_can_be_interrupted_and_write_what_one_does(

@@ -17,7 +17,7 @@ from ssba.apps.limits import Limits
 from ssba.apps.mcp.schemas import LEFT_OUT
 from ssba.apps.mcp.server import build_server
 from ssba.apps.mcp.tools import TOOLS
-from ssba.apps.refusals import UNEXPECTED
+from ssba.apps.refusals import UNEXPECTED, read_request
 from ssba.apps.service import Service
 from ssba.apps.work import Desk
 from ssba.results.schemas import results_schema
@@ -254,6 +254,20 @@ def test_who_finds_the_desk_full_is_told_to_come_back(service: Service) -> None:
     result = anyio.run(main)
     assert result.is_error
     assert text(result).startswith("too many requests are waiting; try again in")
+
+
+def test_arguments_are_read_beside_the_event_loop(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def reading(form: type[Any], given: Any) -> Any:
+        threads.append(threading.current_thread())
+        return read_request(form, given)
+
+    monkeypatch.setattr("ssba.apps.mcp.calls.read_request", reading)
+    refused = call(service, "predict", {f"a{number}": 1 for number in range(3000)})
+    assert refused.is_error
+    assert len(text(refused)) < 5000
+    assert every(one is not threading.main_thread() for one in threads)
 
 
 def test_what_is_not_there_is_refused_with_what_is(service: Service) -> None:

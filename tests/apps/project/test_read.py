@@ -206,6 +206,25 @@ def test_problems_of_yaml_are_told_by_line_too(tmp_path: Path, text: str, told: 
     assert problem.startswith(f"ssba.yaml, {told}")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("ssba.toml", f"seed = {'[' * 20_000}", "ssba.toml: lists or tables in it are nested too deeply"),
+        ("ssba.toml", f"seed = {'9' * 5000}", "ssba.toml: a number in it has too many digits"),
+        ("ssba.yaml", f"model: m\nseed: {'[' * 20_000}", "ssba.yaml, line 2: lists or tables are nested too"),
+        ("ssba.yaml", f"model: m\n{'- ' * 20_000}", "ssba.yaml, line 2: "),
+        ("ssba.yaml", f"seed: {'9' * 5000}", "ssba.yaml, line 1: '9999"),
+        ("ssba.yaml", "seed: !!int many", "ssba.yaml, line 1: 'many' cannot be read as a number"),
+    ],
+)
+def test_a_file_that_could_exhaust_its_reader_is_refused(
+    tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    (problem,) = problems(tmp_path, text, name)
+    assert problem.startswith(told)
+    assert len(problem) < 200
+
+
 @pytest.mark.parametrize("name", ["ssba.toml", "ssba.yaml"])
 def test_a_file_that_says_nothing_names_what_it_needs(tmp_path: Path, name: str) -> None:
     told = problems(tmp_path, "# nothing\n", name)

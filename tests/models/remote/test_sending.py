@@ -26,7 +26,7 @@ from tests.http_server import (
 from tests.support import every
 
 from ssba.errors import ModelError
-from ssba.models.remote import sending
+from ssba.models.remote import replies, sending
 from ssba.models.remote.address import address
 from ssba.models.remote.sending import Sender
 
@@ -244,7 +244,7 @@ def test_mark_that_some_servers_put_before_their_text_is_ignored() -> None:
 
 
 def test_reply_beyond_the_limit_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(replies, "MOST_BYTES", 2**20)
     # Packed it is a thousandth of that.
     large = replying(gzip.compress(b" " * 2**21), content_encoding="gzip")
     with serving(lambda body: "ok", [large]) as server, sender(server) as asked:

@@ -3,7 +3,10 @@
 import csv
 import gzip
 import hashlib
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import islice
@@ -56,7 +59,10 @@ class Wanted:
     id: str | None
 
     def require(self, names: Sequence[str], source: str) -> None:
-        """Refuse an input that lacks a column of the model."""
+        """Refuse an input that lacks a column of the model, or has one twice."""
+        if len(set(names)) < len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            raise SchemaError(f"{source}: two columns are called {twice!r}; rename or remove one of them")
         if missing := [one.name for one in self.columns if one.name not in names]:
             listed = ", ".join(map(repr, missing))
             what = f"column {listed} is" if len(missing) == 1 else f"columns {listed} are"
@@ -132,20 +138,34 @@ class ParquetSource:
     def chunks(self, size: int) -> Iterator[Chunk]:
         opened = self._open()
         names = [one.name for one in self.wanted.columns]
-        beside = [self.wanted.id] if self.wanted.id in opened.schema_arrow.names else []
+        beside = [name for name in opened.schema_arrow.names if name == self.wanted.id]
         first = 0
-        for place, batch in enumerate(opened.iter_batches(size, columns=[*names, *beside])):
-            frame = batch.to_pandas().reset_index(drop=True)
+        for place, frame in enumerate(self._frames(opened, size, [*names, *beside])):
             numbers = range(first, first := first + len(frame))
             yield Chunk(place, numbers, _ids(frame, self.wanted.id), frame[names])
 
+    def _frames(self, opened: Any, size: int, names: Sequence[str]) -> Iterator["pd.DataFrame"]:
+        with self._whole():
+            for batch in opened.iter_batches(size, columns=names):
+                yield batch.to_pandas().reset_index(drop=True)
+
     def _open(self) -> Any:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
+        with self._whole():
             return pq.ParquetFile(self.file)
-        except pa.ArrowInvalid:
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Refuse a file that cannot be read as its format says."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, ValueError, OSError) as error:
+            # Damage is an OSError, too, but one that the system has no number for.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
             raise SchemaError(f"{self.file}: this is not a Parquet file, or a damaged one") from None
 
 
@@ -214,16 +234,13 @@ class CsvSource:
         reader = csv.reader(lines)
         try:
             yield from (row for row in reader if row)
-        except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise SchemaError(f"{self.file}, after line {reader.line_num}: {error}") from None
 
     def _header(self, rows: Iterator[list[str]]) -> list[str]:
         header = next(rows, None)
         if not header:
             raise SchemaError(f"{self.file} holds no header")
-        if len(set(header)) < len(header):
-            twice = next(name for name in header if header.count(name) > 1)
-            raise SchemaError(f"{self.file}: two columns are called {twice!r}")
         return header
 
 

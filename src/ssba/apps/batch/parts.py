@@ -1,48 +1,52 @@
 """The finished chunks of a batch, kept beside its output until all of them are there.
 
 Every file is written under another name first and then renamed, so that whatever is there is whole: a run
-that was killed at any moment is resumed by the next one.
+that was killed at any moment is resumed by the next one. Each chunk says which batch it belongs to, and the
+folder gets another name before it is emptied, so that no chunk is ever taken into another batch.
 """
 
 import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssba.apps.batch.digests import digest
 from ssba.errors import ArgumentError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _MANIFEST = "manifest.json"
+_FILES = "part-*.parquet"
 _FORMAT = 1
+_BATCH = b"ssba.batch"
+"""Under which name a chunk says to which batch it belongs."""
 _ROW_GROUP = 50_000
 """Rows of the output that are written together."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The folder of finished chunks of one output."""
+    """The folder of finished chunks of one output; `about` are digests of what is asked of what."""
 
     out: Path
+    about: Mapping[str, str]
 
     @property
     def folder(self) -> Path:
         """Where the chunks are."""
         return self.out.with_name(f"{self.out.name}.parts")
 
-    def begin(self, digests: dict[str, str], force: bool) -> set[int]:
+    def begin(self, force: bool) -> set[int]:
         """Make the folder, or go on with it; return the places of the chunks that are finished.
 
-        `digests` tell what is asked of what. A folder that is about something else is refused, unless by
-        `force` it is begun anew.
+        A folder that is about something else is refused, unless by `force` it is begun anew.
         """
-        if force:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        self._discard(self.folder if force else None)
         if not self.folder.exists():
             if self.out.exists() and not force:
                 raise ArgumentError(
@@ -51,10 +55,11 @@ class Parts:
             self.folder.mkdir()
         manifest = self.folder / _MANIFEST
         if manifest.exists():
-            self._refuse_another(digests)
+            self._refuse_another()
         else:
-            _write_whole(manifest, json.dumps({"format": _FORMAT, **digests}, indent=2).encode())
-        return {int(one.stem.removeprefix("part-")) for one in self._files() if _is_whole(one)}
+            self._refuse_unnamed()
+            _write_whole(manifest, json.dumps({"format": _FORMAT, **self.about}, indent=2).encode())
+        return {int(one.stem.removeprefix("part-")) for one in self._own_files()}
 
     def add(self, place: int, table: "pa.Table") -> None:
         """Keep a finished chunk."""
@@ -62,7 +67,7 @@ class Parts:
         import pyarrow.parquet as pq
 
         sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
+        pq.write_table(table.replace_schema_metadata({_BATCH: self._name()}), sink)
         _write_whole(self.folder / f"part-{place:08d}.parquet", sink.getvalue())
 
     def finish(self, schema: "pa.Schema", status: str) -> Counter[str]:
@@ -79,8 +84,19 @@ class Parts:
             unfinished.replace(self.out)
         finally:
             unfinished.unlink(missing_ok=True)
-        shutil.rmtree(self.folder)
+        self._discard(self.folder)
         return counts
+
+    def _discard(self, folder: Path | None) -> None:
+        """Remove a folder, and what a run left that was stopped while it removed one.
+
+        The folder loses its name first: one that is half removed would look like one that was begun.
+        """
+        removed = self.out.with_name(f".{self.out.name}.parts.removed")
+        shutil.rmtree(removed, ignore_errors=True)
+        if folder is not None and folder.exists():
+            folder.replace(removed)
+            shutil.rmtree(removed)
 
     def _groups(self) -> Iterator["pa.Table"]:
         """Read the chunks in order, some together: a file of many small row groups is slow to read."""
@@ -88,7 +104,7 @@ class Parts:
         import pyarrow.parquet as pq
 
         held: list[pa.Table] = []
-        for file in self._files():
+        for file in self._own_files():
             held.append(pq.read_table(file))
             if sum(map(len, held)) >= _ROW_GROUP:
                 yield pa.concat_tables(held)
@@ -96,10 +112,22 @@ class Parts:
         if held:
             yield pa.concat_tables(held)
 
-    def _files(self) -> list[Path]:
-        return sorted(self.folder.glob("part-*.parquet"))
+    def _own_files(self) -> list[Path]:
+        """Return the chunks in order that are whole and belong to this batch."""
+        name = self._name()
+        return [file for file in sorted(self.folder.glob(_FILES)) if _batch_of(file) == name]
 
-    def _refuse_another(self, digests: dict[str, str]) -> None:
+    def _name(self) -> bytes:
+        return digest(sorted(self.about.items())).encode()
+
+    def _refuse_unnamed(self) -> None:
+        if any(self.folder.glob(_FILES)):
+            raise ArgumentError(
+                f"{self.folder} holds chunks, and no {_MANIFEST} that says what they are about; "
+                "choose another --out, or add --force to begin anew"
+            )
+
+    def _refuse_another(self) -> None:
         try:
             known = json.loads((self.folder / _MANIFEST).read_text(encoding="utf-8"))
         except ValueError:
@@ -108,7 +136,7 @@ class Parts:
             raise ArgumentError(
                 f"{self.folder} was not made by this version of ssba; add --force to begin anew"
             )
-        if other := [name for name, digest in digests.items() if known.get(name) != digest]:
+        if other := [name for name, digest in self.about.items() if known.get(name) != digest]:
             raise ArgumentError(
                 f"{self.folder} holds a batch that was begun with another {' and another '.join(other)}; "
                 "repeat that call to go on with it, choose another --out, or add --force to begin anew"
@@ -131,12 +159,14 @@ def _write_whole(file: Path, content: bytes) -> None:
     unfinished.replace(file)
 
 
-def _is_whole(file: Path) -> bool:
+def _batch_of(file: Path) -> bytes | None:
+    """Return the name of the batch that a chunk belongs to; None where it is damaged or says none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        pq.read_metadata(file)
+        said = pq.read_schema(file).metadata or {}
     except (pa.ArrowInvalid, OSError):
-        return False
-    return True
+        return None
+    name: bytes | None = said.get(_BATCH)
+    return name

@@ -12,6 +12,7 @@ import typer
 from ssba.apps.batch.chunks import Source, TableSource, Wanted, open_source
 from ssba.apps.batch.crews import Crew, alone, in_processes, on_ray
 from ssba.apps.batch.digests import digest, project_digest, request_digest
+from ssba.apps.batch.locks import held
 from ssba.apps.batch.parts import Parts
 from ssba.apps.batch.table import ERROR
 from ssba.apps.batch.work import Job, Refused, Worker
@@ -95,8 +96,6 @@ def batch(
             ),
             "input": source.digest(),
         }
-        parts = Parts(how.out)
-        finished = parts.begin(digests, how.force)
     job = Job(
         digest(digests),
         partial(open_asked, choice.absolute(), quiet=True),
@@ -105,7 +104,10 @@ def batch(
         how.with_json,
     )
     worker = job.worker(service)
-    with interruptible(f"finished chunks are in {parts.folder}; run the same command again to go on"):
+    parts = Parts(how.out, digests)
+    stopped = f"finished chunks are in {parts.folder}; run the same command again to go on"
+    with held(how.out), interruptible(stopped):
+        finished = parts.begin(how.force)
         _run(_crew(job, worker, how), source, parts, finished, how.chunk)
         counts = parts.finish(worker.form.schema, worker.form.own("status"))
     typer.echo(_summary(how.out, counts))

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import ValidationError
 
 from ssba.apps.http.problems import InvalidRequest, Problem
-from ssba.apps.refusals import placed, request_problems
+from ssba.apps.refusals import placed, request_problems, short
 from ssba.apps.requests import Request as Asked
 from ssba.apps.requests import RowsRequest
 from ssba.errors import ArgumentError
@@ -20,10 +20,7 @@ Model = TypeVar("Model", bound=Asked)
 _DEEPEST = 40
 """How far values may be nested; an explanation, the deepest that is sent, has less than ten levels."""
 
-
 _LARGE = 1 << 16
-_MOST_PROBLEMS = 20
-_SHOWN = 40
 
 
 async def read_body(request: Request, model: type[Model]) -> Model:
@@ -39,13 +36,8 @@ def validated(model: type[Model], given: Any) -> Model:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        found = request_problems(error, list(model.model_fields))[:_MOST_PROBLEMS]
-    problems = (Problem(where=_short(where), message=placed(_short(where), said)) for where, said in found)
-    raise InvalidRequest(*problems)
-
-
-def _short(where: str) -> str:
-    return where if len(where) <= _SHOWN else f"{where[:_SHOWN]}..."
+        found = request_problems(error, list(model.model_fields))
+    raise InvalidRequest(*(Problem(where=where, message=placed(where, said)) for where, said in found))
 
 
 def parse(body: bytes) -> Any:
@@ -94,7 +86,7 @@ def read_query(request: Request) -> RowsRequest:
                 )
             given.setdefault("where", {})[column] = cell or None
         elif name in given:
-            raise InvalidRequest(Problem(where=_short(name), message=f"{_short(name)} is given twice"))
+            raise InvalidRequest(Problem(where=short(name), message=f"{short(name)} is given twice"))
         else:
             given[name] = value
     return validated(RowsRequest, given)

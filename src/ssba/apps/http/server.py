@@ -6,6 +6,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from ssba.apps.http.protocol import PatientProtocol
 from ssba.apps.http.settings import as_address
 from ssba.errors import ArgumentError
 
@@ -48,7 +49,7 @@ class StoppingServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=PatientProtocol,
                 ws="none",
                 lifespan="on",
                 log_config=None,

@@ -55,10 +55,13 @@ class ToolCalls:
         return result
 
     async def _result(self, tool: ServiceTool, arguments: Mapping[str, Any], meter: Meter) -> CallToolResult:
-        try:
-            request = read_request(tool.request, arguments)
-            reply = await self._desk.run(lambda meter: tool.ask(self._service, request, meter), meter)
+        def work(meter: Meter) -> CallToolResult:
+            # All of it in the thread: arguments that take seconds to refuse would hold up every client.
+            reply = tool.ask(self._service, read_request(tool.request, arguments), meter)
             return CallToolResult(content=[_text(tool.text(reply))], structured_content=structured(reply))
+
+        try:
+            return await self._desk.run(work, meter)
         except Exception as error:
             if not is_about_the_request(error):
                 _LOG.exception("the tool %s failed", tool.name)

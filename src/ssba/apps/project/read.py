@@ -54,6 +54,11 @@ def _read_toml(name: str, text: str) -> tuple[Any, Lines]:
         found = re.search(r"line (\d+)", place)
         line = int(found[1]) if found else ended.count("\n")
         raise ProjectFileError(f"{name}, line {line}: {_in_words(problem)}") from None
+    except RecursionError:
+        raise ProjectFileError(f"{name}: lists or tables in it are nested too deeply") from None
+    # Other errors of the reader are those above; this one is of Python, about its limit on digits.
+    except ValueError:
+        raise ProjectFileError(f"{name}: a number in it has too many digits") from None
 
 
 _TOML_WORDS = {

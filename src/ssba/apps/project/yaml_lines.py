@@ -8,6 +8,8 @@ import yaml
 from ssba.apps.project.locations import Key
 
 _TAG = "tag:yaml.org,2002:"
+_DEEPEST = 50
+"""How far lists and tables may be nested; settings need less than five levels."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -37,9 +39,7 @@ def read_yaml(text: str) -> tuple[Any, dict[Key, int]]:
     """
     loader = _Loader(text)
     try:
-        for event in yaml.parse(text, Loader=_Loader):
-            if isinstance(event, yaml.AliasEvent):
-                raise YamlProblem(_line(event), f"*{event.anchor} refers elsewhere; write the value itself")
+        _refuse_events(text)
         node = loader.get_single_node()
         lines: dict[Key, int] = {}
         return (None if node is None else _build(loader, node, (), lines)), lines
@@ -51,6 +51,17 @@ def read_yaml(text: str) -> tuple[Any, dict[Key, int]]:
         raise YamlProblem(1, " ".join(str(error).split())) from error
     finally:
         loader.dispose()
+
+
+def _refuse_events(text: str) -> None:
+    """Refuse what would take too long, or too much of the stack, to build: references and deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            raise YamlProblem(_line(event), f"*{event.anchor} refers elsewhere; write the value itself")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise YamlProblem(_line(event), "lists or tables are nested too deeply")
 
 
 def _build(loader: _Loader, node: yaml.Node, key: Key, lines: dict[Key, int]) -> Any:
@@ -71,7 +82,11 @@ def _build(loader: _Loader, node: yaml.Node, key: Key, lines: dict[Key, int]) ->
             lines[*key, name.value] = _line(name)
             members[name.value] = _build(loader, value, (*key, name.value), lines)
         return members
-    return loader.construct_object(node)
+    try:
+        return loader.construct_object(node)
+    except ValueError:
+        # Python limits the digits of a number; a tag may also claim that a text is one.
+        raise YamlProblem(_line(node), f"{node.value!r:.40} cannot be read as a number") from None
 
 
 def _line(place: Any) -> int:

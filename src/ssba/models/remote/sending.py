@@ -7,8 +7,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from time import sleep
 from typing import TYPE_CHECKING, final
@@ -16,15 +14,12 @@ from urllib.parse import urljoin
 
 from ssba.errors import ModelError
 from ssba.models.remote.address import Address, without_secrets
+from ssba.models.remote.replies import LONGEST_WAIT, TooLarge, asked_wait, read_text
 from ssba.version import __version__
 
 if TYPE_CHECKING:
     import httpx2
 
-MOST_BYTES = 64 * 2**20
-"""A larger reply is not read to its end."""
-LONGEST_WAIT = 30.0
-"""Seconds between two attempts at most, whatever the server asks for."""
 _FIRST_WAIT = 0.5
 _IDLE_SECONDS = 30.0
 _TEMPORARY = (429, 502, 503, 504)
@@ -105,10 +100,10 @@ class Sender:
         started = time.monotonic()
         try:
             with self._connected().stream("POST", self._where.url, content=body) as response:
-                text = self._text(response, started + self._timeout)
+                text = read_text(response, started + self._timeout)
                 return text if response.is_success else self._refusal(response, text)
-        except _TooLarge:
-            return Failure(self._too_large())
+        except TooLarge as error:
+            return Failure(self._too_large(error))
         except (httpx2.TimeoutException, TimeoutError):
             return Failure(self._too_slow(), temporary=True)
         except httpx2.RequestError as error:
@@ -132,19 +127,6 @@ class Sender:
                 self._close_client = weakref.finalize(self, self._client.close)
             return self._client
 
-    def _text(self, response: "httpx2.Response", deadline: float) -> str:
-        """Read a reply piece by piece, so that one without an end is given up."""
-        pieces, size = [], 0
-        for piece in response.iter_bytes():
-            size += len(piece)
-            if size > MOST_BYTES:
-                raise _TooLarge
-            # Without this a server that sends a byte now and then could go on for ever.
-            if time.monotonic() > deadline:
-                raise TimeoutError
-            pieces.append(piece)
-        return b"".join(pieces).decode("utf-8-sig", errors="replace")
-
     def _refusal(self, response: "httpx2.Response", text: str) -> Failure:
         status = response.status_code
         if response.has_redirect_location:
@@ -152,7 +134,7 @@ class Sender:
         temporary = status in _TEMPORARY
         came = f"replied with status {status}{_phrase(status)}{self._after() if temporary else ''}"
         error = self._where.error(came, _EXPECTED, _fix_for(status), text)
-        return Failure(error, temporary, _asked_wait(response.headers.get("retry-after")))
+        return Failure(error, temporary, asked_wait(response.headers.get("retry-after")))
 
     def _redirected(self, response: "httpx2.Response") -> ModelError:
         there = _redirect_target(self._where.url, response.headers["location"])
@@ -160,9 +142,9 @@ class Sender:
         fix = "give that address as url if you trust it: rows and headers would be sent there"
         return self._where.error(came, _EXPECTED, fix)
 
-    def _too_large(self) -> ModelError:
-        came = f"sent a reply of more than {MOST_BYTES // 2**20} MiB"
-        return self._where.error(came, _EXPECTED, "lower batch_rows, and let it send nothing but answers")
+    def _too_large(self, error: TooLarge) -> ModelError:
+        fix = "lower batch_rows, and let it send nothing but answers"
+        return self._where.error(f"sent {error}", _EXPECTED, fix)
 
     def _too_slow(self) -> ModelError:
         came = f"did not answer within {self._timeout:g} s{self._after()}"
@@ -206,10 +188,6 @@ class Sender:
             self._count(seconds=time.monotonic() - started)
 
 
-class _TooLarge(Exception):
-    """A reply was larger than anything that answers rows."""
-
-
 _HEADERS = {
     "Accept": "application/json",
     "Content-Type": "application/json",
@@ -224,26 +202,6 @@ def _waits(retries: int) -> list[float]:
     [0.5, 1.0, 2.0, 4.0]
     """
     return [min(_FIRST_WAIT * 2**position, LONGEST_WAIT) for position in range(retries)]
-
-
-def _asked_wait(retry_after: str | None) -> float | None:
-    """Read what a server says about when to come again: seconds, or a date.
-
-    >>> _asked_wait("2"), _asked_wait("86400"), _asked_wait("soon"), _asked_wait(None)
-    (2.0, 30.0, None, None)
-    """
-    if retry_after is None:
-        return None
-    try:
-        seconds = float(retry_after) if retry_after.strip().isdecimal() else _seconds_until(retry_after)
-    except ValueError:
-        return None
-    return min(max(seconds, 0.0), LONGEST_WAIT)
-
-
-def _seconds_until(date: str) -> float:
-    moment = parsedate_to_datetime(date)
-    return (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
 
 
 def _redirect_target(url: str, location: str) -> str:
