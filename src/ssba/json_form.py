@@ -8,6 +8,7 @@ goes by the fields' types, so that a field cannot be forgotten.
 import dataclasses
 import json
 import math
+import sys
 import types
 from collections.abc import Mapping
 from enum import Enum
@@ -190,8 +191,17 @@ def build(hint: Any, raw: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint(raw)
     if hint is float and isinstance(raw, int) and not isinstance(raw, bool):
-        return float(raw)
+        return _float(raw)
     return _checked(type(raw) is hint, hint, raw)
+
+
+def _float(raw: int) -> float:
+    try:
+        return float(raw)
+    except OverflowError:
+        raise ArgumentError(
+            f"{raw!s:.20}... is too large, where a number up to {sys.float_info.max:.1e} was expected"
+        ) from None
 
 
 def _build_union(options: tuple[Any, ...], raw: Any) -> Any:

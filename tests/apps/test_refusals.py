@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from ssba.apps.refusals import MOST_PROBLEMS, UNEXPECTED, read_request, refusal
-from ssba.apps.requests import ExplainRequest, PlanRequest, RowsRequest
+from ssba.apps.requests import CohortRequest, ExplainRequest, PlanRequest, Request, RowsRequest, TryRequest
 from ssba.apps.work import Busy
 from ssba.errors import ArgumentError, BoundaryFileError, InternalError, ModelError, SsbaError
+
+MANY = {str(number): 1 for number in range(10_001)}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,12 @@ from ssba.errors import ArgumentError, BoundaryFileError, InternalError, ModelEr
         ({"row": 1, "set": "chol"}, "set is 'chol': give an object with columns and values"),
         ({"row": 1, "answers": 1}, "answers is not known (did you mean 'answer'?): there are row, where"),
         ({"row": 1, "budget": {"rows": 0}}, "budget: Budget(rows=...) is 0; give a whole number, 1 or more"),
+        ({"row": 1, "constraints": ["a <= 1"] * 201}, "constraints has 201 entries: give at most 200"),
+        ({"row": 1, "constraints": ["a" * 2001]}, f"constraints.0 is '{'a' * 79}: give at most 2,000 char"),
+        ({"where": MANY}, "where has 10,001 entries: give at most 10,000"),
+        ({"values": MANY}, "values has 10,001 entries: give at most 10,000"),
+        ({"row": 1, "set": MANY}, "set has 10,001 entries: give at most 10,000"),
+        ({"row": 1, "effort": MANY}, "effort has 10,001 entries: give at most 10,000"),
         ({}, "say which row is meant by exactly one of row, where, values"),
         ([], "is of type list: give an object"),
     ],
@@ -56,6 +64,21 @@ def test_of_very_many_problems_the_first_are_told_and_the_others_counted(
     assert said.count("is not known") == len(compared) == MOST_PROBLEMS
     assert "x" * 100 not in said
     assert len(said) < 3000
+
+
+@pytest.mark.parametrize(
+    ("form", "given", "said"),
+    [
+        (TryRequest, {"row": 1, "try_values": MANY}, "try_values has 10,001 entries: give at most 10,000"),
+        (RowsRequest, {"where": MANY}, "where has 10,001 entries: give at most 10,000"),
+        (CohortRequest, {"rows": [0] * 1_000_001}, "rows has 1,000,001 entries: give at most 1,000,000"),
+        (CohortRequest, {"constraints": ["a <= 1"] * 201}, "constraints has 201 entries: give at most 200"),
+    ],
+)
+def test_requests_of_every_kind_have_a_size(form: type[Request], given: Any, said: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        read_request(form, given)
+    assert str(caught.value) == said
 
 
 def test_values_of_requests_are_not_repeated_at_length() -> None:

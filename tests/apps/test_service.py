@@ -192,6 +192,9 @@ class TestRows:
         assert found.total == 2
         assert every(one.values["thal"] is None for one in found.rows)
 
+    def test_a_number_that_no_float_can_hold_is_in_no_row(self) -> None:
+        assert SERVICE.rows(RowsRequest(where={"age": 10**400})).total == 0
+
     def test_a_page_beyond_the_end_is_empty(self) -> None:
         assert SERVICE.rows(RowsRequest(offset=400)).rows == ()
 
@@ -254,6 +257,15 @@ class TestLimits:
         with pytest.raises(Cancelled):
             service.explain(ExplainRequest(where={"customer": "c007"}), meter)
         assert slow.calls == before + 1
+
+    def test_a_request_that_asks_no_model_stops_as_well(self) -> None:
+        meter = Meter()
+        meter.cancel()
+        request = CheckRequest(row=PATIENT, constraints=("chol <= 100", "chol >= 200"))
+        with pytest.raises(Cancelled):
+            SERVICE.check_constraints(request, meter)
+        with pytest.raises(StoppedError, match="longer than the 0 seconds"):
+            SERVICE.check_constraints(request, Meter(Limits(seconds=0.0)))
 
     def test_progress_is_reported_in_rows(self) -> None:
         told: list[int] = []

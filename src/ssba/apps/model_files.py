@@ -2,7 +2,7 @@
 
 A model file may be a program in disguise: unpickling one runs whatever its author put in. So skops files are
 read with known types only, torch files as weights only, ONNX, XGBoost and LightGBM files hold no code, and
-pickles need the user's word.
+pickles need the user's word. All are read by the libraries' own parsers, which a file can still crash.
 """
 
 import json
@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ssba.apps.lightgbm_text import broken_tree
 from ssba.apps.loading import by_ending, must_exist, one_line_errors
 from ssba.errors import MissingExtra, ModelError
 from ssba.extras import require
@@ -114,6 +115,8 @@ def _load_lightgbm(file: ModelFile, trust: Trust) -> Any:
         # Looked at here, because LightGBM writes its own complaints to the terminal.
         if content.readline().strip() != b"tree":
             raise ModelError(f"{file} is not a LightGBM model as text (its first line is not 'tree')")
+    if problem := broken_tree(file.path):
+        raise ModelError(f"{file} is damaged: {problem}; write it again with booster.save_model")
     return lightgbm.Booster(model_file=file.path)
 
 

@@ -71,7 +71,7 @@ def placed(where: str, said: str) -> str:
     """Say where a problem is; messages of our own are whole sentences."""
     if not where:
         return said
-    return f"{where} {said}" if said.startswith("is ") else f"{where}: {said}"
+    return f"{where} {said}" if said.startswith(("is ", "has ")) else f"{where}: {said}"
 
 
 def request_problems(error: ValidationError, known: Sequence[str]) -> list[tuple[str, str]]:
@@ -119,6 +119,8 @@ def _problem(one: Mapping[str, Any], known: Sequence[str], wanted: str | None) -
         close = difflib.get_close_matches(short(str(one["loc"][-1])), known, n=1)
         meant = f" (did you mean {close[0]!r}?)" if close else ""
         return f"is not known{meant}: there are {', '.join(known)}"
+    if one["type"] == "too_long":
+        return f"has {len(one['input']):,} entries: give at most {one['ctx']['max_length']:,}"
     return f"is {came(one['input'])}: {wanted or _wanted(one)}"
 
 
@@ -128,7 +130,7 @@ def _wanted(one: Mapping[str, Any]) -> str:
     words = {
         "greater_than_equal": f"give {limits.get('ge')} or more",
         "less_than_equal": f"give {limits.get('le')} or less",
-        "string_too_long": f"give at most {limits.get('max_length')} characters",
+        "string_too_long": f"give at most {limits.get('max_length', 0):,} characters",
         "too_short": f"give at least {limits.get('min_length')}",
         "finite_number": "give a finite number",
         "tuple_type": "give a list",

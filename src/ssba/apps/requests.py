@@ -26,6 +26,21 @@ Label = str | int | float | bool
 
 MOST_ROWS = 200
 """Rows on one page."""
+MOST_CONSTRAINTS = 200
+"""Constraints of one request, beside those of the project."""
+LONGEST_CONSTRAINT = 2_000
+"""Characters of one of them."""
+MOST_CELLS = 10_000
+"""Columns for which a request gives something."""
+MOST_COHORT_ROWS = 1_000_000
+"""Rows that a cohort names one by one."""
+
+Cells = Annotated[dict[str, Cell], Field(max_length=MOST_CELLS)]
+Factors = Annotated[dict[str, float], Field(max_length=MOST_CELLS)]
+Constraints = Annotated[
+    tuple[Annotated[str, Field(max_length=LONGEST_CONSTRAINT)], ...], Field(max_length=MOST_CONSTRAINTS)
+]
+CohortRows = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=MOST_COHORT_ROWS)]
 
 
 def read_options(given: Any) -> Options:
@@ -100,16 +115,14 @@ class Query(Request):
 
     row: Annotated[int | None, Field(ge=0, description="A row of the data, counted from 0.")] = None
     where: Annotated[
-        dict[str, Cell] | None,
+        Cells | None,
         Field(description='Values that one row of the data has and no other: {"id": "p17"}.'),
     ] = None
     values: Annotated[
-        dict[str, Cell] | None,
+        Cells | None,
         Field(description="A row of one's own: a value for every column of the model, null where missing."),
     ] = None
-    set: Annotated[
-        dict[str, Cell], Field(description='Values that the row shall have instead: {"chol": 233}.')
-    ] = {}
+    set: Annotated[Cells, Field(description='Values that the row shall have instead: {"chol": 233}.')] = {}
 
     ways: ClassVar[tuple[str, ...]] = ("row", "where", "values")
     """The fields that say which row is meant, of which one is given."""
@@ -143,7 +156,7 @@ class CheckRequest(Query):
     """Asks what constraints mean for a row."""
 
     constraints: Annotated[
-        tuple[str, ...], Field(description="Constraints as text, beside those of the project.")
+        Constraints, Field(description="Constraints as text, beside those of the project.")
     ] = ()
     project_constraints: Annotated[
         bool, Field(description="Whether the project's own constraints hold, too.")
@@ -175,10 +188,10 @@ class PlanRequest(AdviceRequest):
 
     answer: Annotated[int, Field(ge=0, description="Which of the answers, counted from 0.")] = 0
     effort: Annotated[
-        dict[str, float] | None, Field(description="Columns that are harder (2.0) or easier to change.")
+        Factors | None, Field(description="Columns that are harder (2.0) or easier to change.")
     ] = None
     max_step: Annotated[
-        dict[str, float] | None, Field(description='How much a column may change in one step: {"chol": 20}.')
+        Factors | None, Field(description='How much a column may change in one step: {"chol": 20}.')
     ] = None
 
 
@@ -195,9 +208,7 @@ class LeversRequest(AdviceRequest):
 class TryRequest(AdviceRequest):
     """Asks what the model says if some values are changed, and what is missing then."""
 
-    try_values: Annotated[
-        dict[str, Cell], Field(description='The values to try: {"chol": 220}.', min_length=1)
-    ]
+    try_values: Annotated[Cells, Field(description='The values to try: {"chol": 220}.', min_length=1)]
 
 
 class RowsRequest(Request):
@@ -206,7 +217,7 @@ class RowsRequest(Request):
     search: Annotated[
         str, Field(max_length=200, description="Text that some cell of a row contains, in any case.")
     ] = ""
-    where: Annotated[dict[str, Cell], Field(description='Values that the rows have: {"sex": "male"}.')] = {}
+    where: Annotated[Cells, Field(description='Values that the rows have: {"sex": "male"}.')] = {}
     reached: Annotated[
         bool | None,
         Field(description="true: rows at the target already; false: rows that need a change; null: all."),
@@ -219,12 +230,12 @@ class CohortRequest(Request):
     """Asks what it would take for many rows."""
 
     rows: Annotated[
-        tuple[Annotated[int, Field(ge=0)], ...] | None,
+        CohortRows | None,
         Field(description="Rows of the data, counted from 0; null: all that do not reach the target."),
     ] = None
     by: Annotated[str | None, Field(description="A column of the data to compare groups by.")] = None
     constraints: Annotated[
-        tuple[str, ...], Field(description="Constraints as text, beside those of the project.")
+        Constraints, Field(description="Constraints as text, beside those of the project.")
     ] = ()
     project_constraints: Annotated[
         bool, Field(description="Whether the project's own constraints hold, too.")

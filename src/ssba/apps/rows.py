@@ -28,7 +28,9 @@ def check_number(table: "pd.DataFrame", number: int) -> None:
     """Refuse the number of a row that is not there."""
     count = len(table)
     if number >= count:
-        raise ArgumentError(f"row {number:,} is not in the data, whose {count:,} rows are 0 to {count - 1:,}")
+        raise ArgumentError(
+            f"row {f'{number:,}':.40} is not in the data, whose {count:,} rows are 0 to {count - 1:,}"
+        )
 
 
 def the_row(table: "pd.DataFrame", where: Mapping[str, Any]) -> int:
@@ -82,7 +84,10 @@ def comparable(cell: Any) -> str | None:
         return plain
     if isinstance(plain, bool):
         return str(plain).lower()
-    return f"{plain:.15g}"
+    try:
+        return f"{plain:.15g}"
+    except OverflowError:  # a whole number that no float can hold is itself only
+        return str(plain)
 
 
 def plain_cell(cell: Any) -> Any:

@@ -25,13 +25,25 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 def watched(watcher: Watcher) -> Iterator[None]:
     """Tell somebody the number of rows before each model call that is made inside, in this thread.
 
-    A watcher that raises ends the work: a server stops so what takes too long, or what nobody waits for.
+    Work that asks no model, but may take long, tells of 0 rows now and then (`tell_watcher`). A watcher that
+    raises ends the work: a server stops so what takes too long, or what nobody waits for.
     """
     before = _WATCHER.set(watcher)
     try:
         yield
     finally:
         _WATCHER.reset(before)
+
+
+def tell_watcher(rows: int = 0) -> None:
+    """Tell the watcher of this thread, if there is one, how many rows are asked about next.
+
+    >>> with watched(print):
+    ...     tell_watcher()
+    0
+    """
+    if (watcher := _WATCHER.get()) is not None:
+        watcher(rows)
 
 
 @final
@@ -47,8 +59,7 @@ def counted(model: Model, tally: Tally) -> Model:
 
     def counting(ask: Ask) -> Ask:
         def ask_and_count(rows: Any) -> Output:
-            if (watcher := _WATCHER.get()) is not None:
-                watcher(len(rows))
+            tell_watcher(len(rows))
             tally.rows += len(rows)
             return ask(rows)
 

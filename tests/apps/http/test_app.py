@@ -20,6 +20,9 @@ from ssba.apps.service import Service
 from ssba.results import Explanation
 
 ENDLESS = {"row": 3, "options": {"k": 5}}
+LONG_CONSTRAINT = b'{"row": 6, "constraints": ["' + b"age + " * 400 + b'age <= 5"]}'
+HUGE = str(10**400).encode()
+HUGE_RADIUS = b'{"row": 6, "options": {"margin": {"kind": "ball", "radius": ' + HUGE + b"}}}"
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +106,10 @@ class TestFaults:
             ("explain", b"[" * 100_000, "", "this is not the JSON"),
             ("explain", b'{"values": ' + b"[" * 500 + b"]" * 500 + b"}", "", "more than 40 levels"),
             ("explain", b"[]", "", "give an object"),
+            ("explain", b'{"row": ' + HUGE + b"}", "", "is not in the data, whose 303 rows are 0 to 302"),
+            ("explain", b'{"where": {"age": ' + HUGE + b"}}", "", "no row of the data has age = 1000"),
+            ("explain", HUGE_RADIUS, "options", "give a number, {'kind': 'ball', 'radius': 0.2}"),
+            ("explain", b'{"row": 6, "constraints": ["9e300*9e300*age <= chol"]}', "", "write smaller ones"),
             ("explain", b"{}", "", "exactly one of row, where, values; none of them is given"),
             ("explain", b'{"row": -1}', "row", "row is -1: give 0 or more"),
             ("explain", b'{"row": 999}', "", "row 999 is not in the data, whose 303 rows are 0 to 302"),
@@ -117,6 +124,7 @@ class TestFaults:
             ("plan", b'{"explanation": {}}', "", "this is not the JSON of explanation"),
             ("plan", b'{"row": 0}', "", "plan() needs an answer"),
             ("try", b'{"row": 6}', "try_values", "missing"),
+            ("check-constraints", LONG_CONSTRAINT, "constraints.0", "give at most 2,000 characters"),
             ("rows", b'{"limit": 1000}', "limit", "200 or less"),
             ("cohort", b'{"rows": [-1]}', "rows.0", "0 or more"),
         ],
@@ -130,6 +138,12 @@ class TestFaults:
         assert problem["where"] == where
         assert message in problem["message"]
         assert len(problem["message"]) < 600
+
+    def test_so_is_a_number_of_an_explanation_that_no_float_can_hold(self, served: Served) -> None:
+        found = served.post("/api/explain", {"row": PATIENT}).json["explanation"]
+        reply = served.post("/api/plan", {"explanation": {**found, "seconds": 10**400}})
+        assert reply.status == 422
+        assert "is too large, where a number up to 1.8e+308 was expected" in reply.messages[0]
 
     def test_several_are_told_at_once(self, served: Served) -> None:
         reply = served.post("/api/explain", {"row": "x", "constraints": 3, "speed": 9})

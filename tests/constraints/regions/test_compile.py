@@ -1,6 +1,7 @@
 """Constraints and a query become regions whose rows meet every constraint, or a smallest clash."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,15 @@ from ssba.constraints.constraint import (
     transition,
     within,
 )
-from ssba.constraints.regions.compile import MAX_REGIONS, clashing, compile_regions
+from ssba.constraints.regions.compile import (
+    MAX_REGIONS,
+    Compiled,
+    clashing,
+    compile_query,
+    compile_regions,
+)
+from ssba.errors import StoppedError
+from ssba.models.tally import watched
 
 GRADES = ["low", "mid", "high"]
 FRAME = pd.DataFrame(
@@ -287,6 +296,45 @@ def test_a_clash_names_only_those_that_clash_even_if_one_is_given_twice() -> Non
     assert set(clashing(FLAT.space, FLAT.metric, x, [other, low, high])) == {low, high}
     assert len(clashing(FLAT.space, FLAT.metric, x, [high, other, low, high])) == 2
     assert len(clashing(FLAT.space, FLAT.metric, x, [high, low, constraint("c0 >= 20")])) == 2
+
+
+def stopping_after(times: int) -> Callable[[int], None]:
+    """Return a watcher that is told of no rows, and ends the work after some times."""
+    told: list[int] = []
+
+    def watch(rows: int) -> None:
+        assert rows == 0
+        told.append(rows)
+        if len(told) > times:
+            raise StoppedError("enough")
+
+    return watch
+
+
+def test_a_watcher_can_stop_what_asks_no_model() -> None:
+    x = FLAT.space.encode_row(ORIGIN)
+    rules = [constraint(f"if c0 >= {i}: c1 <= {i}") for i in range(10)]
+    clash = [constraint("c0 <= 10"), constraint("c0 >= 20"), *rules]
+    for times in (0, 5, 15):
+        with watched(stopping_after(times)), pytest.raises(StoppedError):
+            compile_query(FLAT.space, FLAT.metric, x, rules)
+    with watched(stopping_after(20)), pytest.raises(StoppedError):
+        clashing(FLAT.space, FLAT.metric, x, clash)
+
+
+def test_a_clash_among_many_is_found_without_trying_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = FLAT.space.encode_row(ORIGIN)
+    low, high = constraint("c0 <= 10"), constraint("c0 >= 20")
+    others = [constraint(f"c1 <= {i}") for i in range(500)]
+    tried: list[int] = []
+
+    def counting(*asked: Any) -> Compiled:
+        tried.append(len(asked[3]))
+        return compile_query(*asked)
+
+    monkeypatch.setattr("ssba.constraints.regions.compile.compile_query", counting)
+    assert clashing(FLAT.space, FLAT.metric, x, [*others, low, *others, high]) == (low, high)
+    assert len(tried) < 100
 
 
 def test_lines_can_clash_with_each_other() -> None:

@@ -84,11 +84,22 @@ def _ensure_values(feature: Feature, values: Iterable[Value]) -> None:
 
 
 def _ensure_numeric(feature: Feature, why: str) -> None:
-    if feature.levels and not feature.is_zero_one:
+    if not _holds_numbers(feature):
         raise ConstraintError(
             f"column {feature.name!r} is {feature.kind}, but {why}; compare it with its levels "
             f"({', '.join(map(repr, feature.levels))}), or declare it as ssba.numeric()"
         )
+
+
+def _holds_numbers(feature: Feature) -> bool:
+    return feature.is_zero_one or not feature.levels
+
+
+def _ensure_calculable(side: Arithmetic, features: Mapping[str, Feature]) -> None:
+    # A sum may have many terms, so its text is written for an error only, not for each of them.
+    named = (features[cell.column] for cell in cells(side))
+    if (feature := next((one for one in named if not _holds_numbers(one)), None)) is not None:
+        _ensure_numeric(feature, f"{side.text!r} calculates with it")
 
 
 def _check_pair(
@@ -96,8 +107,7 @@ def _check_pair(
 ) -> None:
     for side in (left, right):
         if isinstance(side, Arithmetic):
-            for cell in cells(side):
-                _ensure_numeric(features[cell.column], f"{side.text!r} calculates with it")
+            _ensure_calculable(side, features)
     _ensure_dates(left, right, features)
     feature = levelled(left, operator, right, features)
     if feature is None:

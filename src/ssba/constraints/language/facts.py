@@ -23,6 +23,7 @@ had exactly there.
 
 import math
 import operator as op
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -360,13 +361,11 @@ def _inequality(left: Expression, operator: Operator, right: Expression, query: 
     numbers = [column for column in columns if not query.features[column].is_zero_one]
     real = len(numbers) > 1 and any(query.features[column].is_real for column in numbers)
     fact = Inequality(terms, operator, number, slack, _short(columns, query), real)
-    if not _is_writable(fact):
-        return Settled(False, columns)
     if len(terms) > 1:
+        _ensure_writable(fact, query, (left, right))
         return fact
     bound = fact.solved()
-    if not _is_writable(bound):
-        return Settled(False, columns)
+    _ensure_writable(bound, query, (left, right))
     if is_plain and operator in ("==", "!="):
         code = nearest_float(bound.right)
         if columns[0] in bound.short:
@@ -375,10 +374,15 @@ def _inequality(left: Expression, operator: Operator, right: Expression, query: 
     return bound
 
 
-def _is_writable(fact: Inequality) -> bool:
-    """Tell whether all numbers of an inequality are within what floats can hold."""
-    numbers = (fact.right, fact.slack, *(coefficient for _, coefficient in fact.terms))
-    return all(math.isfinite(nearest_float(number)) for number in numbers)
+def _ensure_writable(fact: Inequality, query: Query, sides: tuple[Expression, Expression]) -> None:
+    """Refuse an inequality with numbers beyond what floats can hold: what it says could not be worked out."""
+    sizes = (abs(coefficient) * max(query.magnitude(name), Fraction(1)) for name, coefficient in fact.terms)
+    if not all(math.isfinite(nearest_float(number)) for number in (fact.right, fact.slack, *sizes)):
+        left, right = (side.text for side in sides)
+        raise ConstraintError(
+            f"{left!r:.80} and {right!r:.80} cannot be compared: this needs numbers beyond "
+            f"{sys.float_info.max:.1e}, the largest that can be calculated with; write smaller ones"
+        )
 
 
 def _compare(left: Exactly, operator: Operator, right: Exactly, slack: Exactly) -> bool:

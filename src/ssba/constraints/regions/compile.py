@@ -17,6 +17,7 @@ from ssba.constraints.regions.boxes import Box, Ranges, boxed, collected, widene
 from ssba.constraints.regions.halfspaces import cannot_meet, with_rows
 from ssba.constraints.regions.placing import Placed
 from ssba.constraints.regions.region import Region
+from ssba.models.tally import tell_watcher
 
 Vector = NDArray[np.float64]
 
@@ -58,7 +59,10 @@ def compile_query(
     does with columns that have no range at all.
     """
     values = space.row_values(x)
-    found = [alternatives(one, values, space.by_name) for one in constraints]
+    found = []
+    for one in constraints:
+        tell_watcher()
+        found.append(alternatives(one, values, space.by_name))
     ways = _fills_or_not(found, space, x)
     joint = _Ways(Ranges(space, metric, x), ways, deadline)
     compiled = joint.compiled("default")
@@ -76,13 +80,19 @@ def clashing(
     deadline: float = math.inf,
 ) -> tuple[Constraint, ...]:
     """Return constraints that contradict each other and of which none can be left out."""
-    kept = list(constraints)
-    for position in reversed(range(len(constraints))):
-        rest = kept[:position] + kept[position + 1 :]
+    left_out: set[int] = set()
+    # Most have no part in it as a rule: many are left out at once, and a half of them where that is too many.
+    waiting = [range(len(constraints))]
+    while waiting:
+        span = waiting.pop()
+        rest = [one for at, one in enumerate(constraints) if at not in left_out and at not in span]
         compiled = compile_query(space, metric, x, rest, deadline)
         if compiled.complete and not compiled.regions:
-            kept = rest
-    return tuple(kept)
+            left_out.update(span)
+        elif len(span) > 1:
+            middle = len(span) // 2
+            waiting += [span[:middle], span[middle:]]
+    return tuple(one for at, one in enumerate(constraints) if at not in left_out)
 
 
 def _fills_or_not(
@@ -149,6 +159,7 @@ class _Ways:
         return Compiled(tuple(regions), complete=not self.left_out)
 
     def _placed(self, atoms: Sequence[Atom], ranges: str) -> Placed:
+        tell_watcher()
         linear = [atom for atom in atoms if isinstance(atom, Linear)]
         box = collected(self.ranges, atoms)
         if not linear:
@@ -197,6 +208,7 @@ class _Ways:
         self.left_out = True
 
     def _may_be_met(self, atoms: Sequence[Atom], ranges: str) -> bool:
+        tell_watcher()
         linear = [atom for atom in atoms if isinstance(atom, Linear)]
         box = collected(self.ranges, atoms)
         if ranges != "default":
