@@ -58,9 +58,19 @@ class TestSentence:
 
     def test_bounded_names_missing_cells_that_might_be_filled(self) -> None:
         gap = replace(BOUNDED, query={**BOUNDED.query, "ca": None}, constraints=("age == x.age",))
-        assert gap.sentence.endswith("ca is missing and may be filled only with ssba.may_fill('ca').")
+        assert gap.sentence.endswith('ca is missing, and stays so without the constraint "ca may be filled".')
+        two = replace(gap, query={**gap.query, "max HR": None})
+        assert two.sentence.endswith(
+            'are missing, and stay so without constraints such as "ca may be filled".'
+        )
+        spaced = replace(
+            BOUNDED,
+            query={**BOUNDED.query, "max HR": None},
+            constraints=("`max HR` may be filled", "ca may be filled"),
+        )
+        assert "missing" not in spaced.sentence
         allowed = replace(gap, constraints=("age == x.age", "ca may be filled"))
-        assert "may_fill" not in allowed.sentence
+        assert "missing" not in allowed.sentence
 
     def test_infeasible_names_the_clash_and_the_remedy(self) -> None:
         clash = ("chol >= 300", "chol <= 200")

@@ -77,7 +77,7 @@ def test_what_stands_out(name: str, cells: Any, flag: str | None) -> None:
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
-        ([0, 1, 2, 3] * 5, "few values, 0, 1, 2, 3: declare ssba.categorical() if they are codes"),
+        ([0, 1, 2, 3] * 5, "few values, 0, 1, 2, 3: declare it categorical if they are codes"),
         ([1.0, np.nan, 3.0, 4.5] * 5, "missing in 5 of 20 rows"),
         (["a", None] * 5 + ["b"], "missing in 5 of 11 rows"),
         ([f"{n}.5" for n in range(25)] * 2, "text that holds numbers"),

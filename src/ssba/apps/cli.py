@@ -129,7 +129,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 def _lines(error: Exception) -> str:
     """Say an error in one line; a project file may have several problems, each of them in a line."""
-    from ssba.apps.project.read import ProjectFileError
+    from ssba.apps.project.together import ProjectFileError
 
     if isinstance(error, ProjectFileError):
         return "\n".join(map(_one_line, str(error).splitlines()))

@@ -11,11 +11,11 @@ from ssba.results import Counterfactual, Explanation, Plan
 from ssba.results.plan import change_words, gives_values
 from ssba.results.text import is_value, kinds_line, show, show_both, shown_lines
 
-_WRAPS = ("meaning", "change")
+_WRAPS = ("meaning", "change", "why")
 
 
 def plain_table(*titles: str) -> Table:
-    """A table with one line under its head, in which only meanings and changes may wrap."""
+    """A table with one line under its head, in which only meanings, changes and reasons may wrap."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in titles:
         table.add_column(title, no_wrap=title not in _WRAPS)

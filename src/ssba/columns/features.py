@@ -219,7 +219,7 @@ class Feature:
         if self.by_values:
             return (
                 f"column {self.name!r}: {value!r} is neither 0 nor 1, but the background data holds only "
-                f"these; correct the cell, or declare features={{{self.name!r}: ssba.numeric()}}"
+                f"these; correct the cell, or declare the column: {declaring(self.name, 'numeric')}"
             )
         return (
             f"column {self.name!r}: unknown level {value!r}; known levels are {listing(self.levels)}; {hint}"
@@ -229,7 +229,7 @@ class Feature:
         if not is_number(value):
             raise SchemaError(
                 f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}. "
-                "Convert the cell, or declare the column with ssba.categorical()"
+                f"Convert the cell, or declare the column: {declaring(self.name, 'categorical')}"
             )
         number = _as_float(value)
         if math.isinf(number):
@@ -238,7 +238,7 @@ class Feature:
             shown = ", as all its values in the background data are whole" if self.by_values else ""
             raise SchemaError(
                 f"column {self.name!r}: {value!r} is not a whole number, but the column is integer{shown}; "
-                f"round it, or declare features={{{self.name!r}: ssba.numeric()}}"
+                f"round it, or declare the column: {declaring(self.name, 'numeric')}"
             )
         return number
 
@@ -302,6 +302,16 @@ def whole_if_possible(cell: float) -> int | float:
     (2, 2.5)
     """
     return int(cell) if math.isfinite(cell) and cell == int(cell) else cell
+
+
+def declaring(name: str, kind: Kind) -> str:
+    """Say how a column is declared, in Python and in a project file.
+
+    >>> print(declaring("loans", "numeric"))
+    features={'loans': ssba.numeric()}, or kind = "numeric" for it in a project file
+    """
+    given = "[...]" if kind == "ordinal" else ""
+    return f'features={{{name!r}: ssba.{kind}({given})}}, or kind = "{kind}" for it in a project file'
 
 
 def unknown_columns(wanted: Iterable[str], known: Sequence[str], where: str) -> str:

@@ -14,6 +14,7 @@ from ssba.columns.features import (
     Declaration,
     Feature,
     Kind,
+    declaring,
     inexact_number,
     is_missing,
     whole_if_possible,
@@ -120,7 +121,7 @@ def _numbers(column: RawColumn, kind: str) -> Any:
         example = next(iter(_present(column)), None)
         raise SchemaError(
             f"column {column.name!r} is declared {kind}, but it holds {example!r} (dtype {column.dtype}); "
-            "convert it to numbers, or declare it with ssba.categorical() or ssba.ordinal([...])"
+            f"convert it to numbers, or declare it as text: {declaring(column.name, 'categorical')}"
         )
     return column.cells
 
@@ -160,7 +161,8 @@ def _both_truths(column: RawColumn, declaration: Declaration, present: Sequence[
     if declaration.kind == "boolean" and len(present) > 2:
         raise SchemaError(
             f"column {column.name!r} is declared boolean, but holds {len(present)} values "
-            f"({', '.join(map(repr, present[:5]))}, ...); declare it with ssba.categorical()"
+            f"({', '.join(map(repr, present[:5]))}, ...); declare it otherwise: "
+            f"{declaring(column.name, 'categorical')}"
         )
     return present
 

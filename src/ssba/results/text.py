@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssba.arguments import listing
+from ssba.constraints.language.tree import column_text
 from ssba.models.targets import Probability
 
 _MOST_LISTED = 5
@@ -162,12 +163,14 @@ def _missing(explanation: "Explanation") -> str:
     gaps = [
         name
         for name, value in explanation.query.items()
-        if value is None and f"{name} may be filled" not in explanation.constraints
+        if value is None and f"{column_text(name)} may be filled" not in explanation.constraints
     ]
     if not gaps:
         return ""
-    verb = "is" if len(gaps) == 1 else "are"
-    return f" {join(gaps)} {verb} missing and may be filled only with ssba.may_fill({gaps[0]!r})."
+    permission = f'"{column_text(gaps[0])} may be filled"'
+    if len(gaps) == 1:
+        return f" {gaps[0]} is missing, and stays so without the constraint {permission}."
+    return f" {join(gaps)} are missing, and stay so without constraints such as {permission}."
 
 
 def _wished(explanation: "Explanation") -> str:
@@ -397,7 +400,7 @@ def constant_columns(names: Sequence[str]) -> str:
 
 def _listed(constraints: Sequence[str]) -> str:
     if not constraints:
-        return "there are none but the ranges of the data, which between(...) widens"
+        return 'there are none but the ranges of the data, which a bound, as in "chol <= 600", widens'
     shown = [f'"{one}"' for one in constraints[:_MOST_LISTED]]
     more = len(constraints) - len(shown)
     return join([*shown, f"{more} more"] if more else shown)

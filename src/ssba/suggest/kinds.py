@@ -19,6 +19,7 @@ from ssba.columns.features import (
 )
 from ssba.columns.frames import RawColumn
 from ssba.columns.inference import infer_feature
+from ssba.constraints.language.tree import column_text
 from ssba.errors import SchemaError
 from ssba.suggest.levels import ordered_levels
 from ssba.suggest.names import is_code, meaning_of, unit_of
@@ -106,7 +107,7 @@ def _of_whole_numbers(column: RawColumn, values: Numbers, unit: str | None) -> t
         return categorical(), f"{len(values)} whole numbers that its name calls codes"
     reason = "whole numbers only" if column.family == "float" else ""
     if 2 < len(values) <= _FEW:
-        reason = f"few values, {_shown(values)}: declare ssba.categorical() if they are codes without order"
+        reason = f"few values, {_shown(values)}: declare it categorical if they are codes without order"
     return (integer(unit=unit) if unit else None), reason
 
 
@@ -157,7 +158,8 @@ def _about_missing(column: RawColumn) -> str:
     missing = missing_cells(column)
     if not missing:
         return ""
-    return f"missing in {missing:,} of {len(column.cells):,} rows; ssba.may_fill lets an answer fill it"
+    permission = f'"{column_text(column.name)} may be filled"'
+    return f"missing in {missing:,} of {len(column.cells):,} rows, which an answer may fill with {permission}"
 
 
 def _shown(values: Numbers) -> str:

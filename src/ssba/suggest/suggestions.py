@@ -247,7 +247,7 @@ def _by_name(feature: Feature, meaning: Meaning, youngest: float | None) -> tupl
     if rule == "grows" and (feature.is_zero_one or not feature.is_discrete):
         return (increase(feature.name).text,), why
     if rule == "grows":
-        why += "; its levels have no order here, so it is held (declare ssba.ordinal([...]) to let it grow)"
+        why += "; its levels have no order here, so it is held (declare it ordinal to let it grow)"
     return (fixed(feature.name).text,), why
 
 

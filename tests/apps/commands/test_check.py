@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from skops import io
 from typer.testing import CliRunner
 
 from ssba.apps.cli import commands, main
@@ -54,3 +58,15 @@ def test_every_problem_of_a_file_is_a_line_on_stderr(
         "ssba: ssba.toml, line 2: sede is not a setting; did you mean seed?",
         "ssba: ssba.toml, line 3: seed is -1; allowed are numbers from 0",
     ]
+
+
+def test_kinds_that_the_values_decided_have_a_reason(folder: Path) -> None:
+    rows = pd.DataFrame({"dose": np.arange(60.0) / 10, "age": np.arange(60)})
+    rows.to_csv("rows.csv", index=False)
+    io.dump(LogisticRegression().fit(rows, rows["age"] > 30), "model.skops")
+    done = CliRunner().invoke(commands(), ["check", "--data", "rows.csv", "--model", "model.skops"])
+    head, _, dose, age, *_ = done.stdout.splitlines()
+    assert head.split() == ["column", "kind", "values", "why"]
+    assert dose.split()[:5] == ["dose", "numeric", "0", "to", "5.9"]
+    assert "0.1" in dose
+    assert age.split() == ["age", "integer", "0", "to", "59"], "its dtype says so"

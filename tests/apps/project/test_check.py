@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from skops import io
+from tests.support import every
 
 from ssba.apps.project.check import check_project
 from ssba.apps.project.choice import ProjectChoice, open_choice
+from ssba.apps.project.together import ProjectFileError
 from ssba.errors import SsbaError
 
 ROWS = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0) % 7})
@@ -69,7 +71,17 @@ def test_the_index_is_opened(folder: Path) -> None:
         ("target = 3", r"^ssba\.toml, line 3: target: target 3 is not a class .* classes: False, True"),
         ('labels = "lable"', r"^ssba\.toml, line 3: labels: unknown column 'lable'"),
         ('ignore = [\n"x",\n"z"]', r"^ssba\.toml, line 5: ignore\[1\]: unknown column 'z'"),
-        ('ignore = ["x"]', r"^ssba\.toml, line 1: model: "),
+        ('ignore = ["x"]', r"^ssba\.toml, line 3: ignore\[0\]: the model takes column 'x', so it cannot be"),
+        ("[weights]\nz = 2", r"^ssba\.toml, line 4: weights\.z: unknown column 'z'"),
+        ("scale = { z = 2 }", r"^ssba\.toml, line 3: scale\.z: unknown column 'z'"),
+        (
+            '[features.y]\nkind = "ordinal"\nlevels = [0, 1]',
+            r"^ssba\.toml, line 3: features\.y: column 'y': the data holds 2, which is not among",
+        ),
+        (
+            'classes = { true = "yes", "2" = "maybe" }',
+            r"^ssba\.toml, line 3: classes\.2: no class of the model; its classes are false, true$",
+        ),
         ("[features.z]\nlow = 3", r"^ssba\.toml, line 3: features\.z: unknown column 'z'"),
         ('[features.x]\nkind = "boolean"\nlow = 3', r"^ssba\.toml, line 3: features\.x: low says nothing"),
         (
@@ -93,6 +105,54 @@ def test_problem_of_an_option_is_told_by_the_option(folder: Path) -> None:
         checked(folder, "target = true", target="3")
     with pytest.raises(SsbaError, match=r"^--feature x: .*low must not be above high"):
         checked(folder, "[features.x]\nlow = 3", feature=["x=integer:low=9,high=1"])
+
+
+def lines_told(folder: Path, text: str) -> list[str]:
+    with pytest.raises(ProjectFileError) as refused:
+        checked(folder, text)
+    return [one.partition(": ")[2][:28] for one in str(refused.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            'labels = "lable"\nid = "nr"\nignore = ["z"]\nweights = { z = 2 }\n[features.w]\nlow = 3',
+            [
+                "id: unknown column 'nr'; col",
+                "labels: unknown column 'labl",
+                "ignore[0]: unknown column 'z",
+                "features.w: unknown column '",
+                "weights.z: unknown column 'z",
+            ],
+        ),
+        (
+            '[features.x]\nlow = 9\nhigh = 1\n[features.y]\nlevels = ["a"]',
+            ["features.x: integer(low=9.0,", "features.y: levels says noth"],
+        ),
+        (
+            'constraints = ["x <= x.z", "y == x.y", "y >="]',
+            ["constraints[0]: constraint '", "constraints[2]: cannot read "],
+        ),
+        (
+            'classes = { "2" = "a", "3" = "b" }',
+            ["classes.2: no class of the m", "classes.3: no class of the m"],
+        ),
+    ],
+    ids=["names of columns", "kinds", "constraints", "classes"],
+)
+def test_all_problems_of_a_stage_are_told_together(folder: Path, text: str, told: list[str]) -> None:
+    assert lines_told(folder, text) == told
+
+
+def test_missing_model_and_missing_data_are_told_together(folder: Path) -> None:
+    (folder / "ssba.toml").write_text('model = "none.skops"\ndata = "none.csv"', encoding="utf-8")
+    with pytest.raises(ProjectFileError) as refused:
+        open_choice(ProjectChoice(project=folder))
+    model, data = str(refused.value).splitlines()
+    assert model.startswith("ssba.toml, line 1: model ")
+    assert data.startswith("ssba.toml, line 2: data ")
+    assert every(one.endswith("there is no such file") for one in (model, data))
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,18 @@ def test_without_anything_the_packaged_project_is_opened_and_said_so(
     assert capsys.readouterr().err == ""
 
 
+def test_a_project_file_in_a_folder_above_is_pointed_at(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below = project.parent / "notes" / "today"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    open_choice(ProjectChoice())
+    above = "(../../ssba.toml is there: --project ../..)"
+    assert capsys.readouterr().err == f"ssba: {HEART_NOTICE} {above}\n"
+    assert open_choice(ProjectChoice(project=Path("../.."))).settings.target == "high"
+
+
 def test_a_choice_means_the_same_in_another_process(
     project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

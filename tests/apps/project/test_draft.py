@@ -3,16 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-import xgboost
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from ssba.apps.project.draft import columns_taken, draft_project
+from ssba.apps.project.draft import draft_project
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.settings import ProjectSettings
 from ssba.errors import ModelError, SchemaError, TargetError
@@ -89,42 +85,3 @@ def test_a_model_without_names_needs_to_be_told_which_columns_it_does_not_take()
     unnamed = LogisticRegression().fit(ROWS.to_numpy(), GRANTED)
     with pytest.raises(ModelError, match="name those that it does not take with --labels, --id and --ignore"):
         drafted(unnamed)
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.parametrize(
-    ("model", "names"),
-    [
-        (MODEL, ["income", "debt"]),
-        (make_pipeline(StandardScaler(), LogisticRegression()).fit(ROWS, GRANTED), ["income", "debt"]),
-        (make_pipeline(FunctionTransformer(), LogisticRegression()).fit(ROWS.to_numpy(), GRANTED), None),
-        (LogisticRegression().fit(ROWS.to_numpy(), GRANTED), None),
-        (
-            xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(ROWS, GRANTED), 2),
-            ["income", "debt"],
-        ),
-        (
-            lightgbm.train({"objective": "binary", "verbose": -1}, lightgbm.Dataset(ROWS, GRANTED), 2),
-            ["income", "debt"],
-        ),
-        (
-            lightgbm.train(
-                {"objective": "binary", "verbose": -1}, lightgbm.Dataset(ROWS.to_numpy(), GRANTED), 2
-            ),
-            None,
-        ),
-        (len, None),
-    ],
-    ids=[
-        "scikit-learn",
-        "pipeline",
-        "pipeline of arrays",
-        "array",
-        "XGBoost",
-        "LightGBM",
-        "no names",
-        "function",
-    ],
-)
-def test_columns_are_known_from_the_model(model: Any, names: list[str] | None) -> None:
-    assert columns_taken(model) == names

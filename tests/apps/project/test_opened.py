@@ -44,11 +44,11 @@ def test_a_unit_alone_leaves_the_kind_to_the_data() -> None:
 
 def test_levels_and_bounds_are_declared() -> None:
     features = {
-        "income": {"kind": "numeric", "low": 0, "high": 100, "step": 0.5},
+        "income": {"kind": "numeric", "low": 0, "high": 100, "step": 5},
         "debt": {"kind": "categorical", "levels": list(range(60))},
     }
     declared = with_settings(features=features).declarations
-    assert declared["income"] == ssba.numeric(step=0.5, low=0, high=100)
+    assert declared["income"] == ssba.numeric(step=5, low=0, high=100)
     assert declared["debt"].levels == tuple(range(60))
 
 

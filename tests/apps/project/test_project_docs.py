@@ -6,7 +6,7 @@
 import re
 import types
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -24,6 +24,8 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or fals
 def in_words(kind: Any) -> str:
     """A type as somebody who writes TOML knows it."""
     members = [one for one in get_args(kind) if one is not type(None)]
+    if get_origin(kind) is Annotated:
+        return in_words(members[0])
     if kind in _WORDS:
         return _WORDS[kind]
     if get_origin(kind) is Literal:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from ssba.apps.project.heart import heart_settings
-from ssba.apps.project.read import ProjectFileError, read_project
+from ssba.apps.project.read import read_project
 from ssba.apps.project.settings import FeatureSettings
+from ssba.apps.project.together import ProjectFileError
 
 TOML = """\
 # Whom we ask about.
@@ -115,6 +116,11 @@ BASE = 'model = "m"\ndata = "d"\n'
         ),
         ("seed = -1", "line 3: seed is -1; allowed are numbers from 0"),
         ('seed = "x"', "line 3: seed is 'x'; allowed are whole numbers"),
+        ('seed = "3"', "line 3: seed is '3'; allowed are whole numbers"),
+        ("seed = true", "line 3: seed is True; allowed are whole numbers"),
+        ('weights = { age = "2" }', "line 3: weights.age is '2'; allowed are numbers"),
+        ("weights = { age = -2 }", "line 3: weights.age is -2; allowed are numbers above 0"),
+        ('features.chol.low = "3"', "line 3: features.chol.low is '3'; allowed are numbers"),
         ("[budget]\nseconds = 0", "line 4: budget.seconds is 0; allowed are numbers above 0"),
         ("features.chol.step = nan", "line 3: features.chol.step is nan; allowed are finite numbers"),
         ('constraints = "a <= 3"', "line 3: constraints is 'a <= 3'; allowed are lists"),
@@ -188,6 +194,14 @@ def test_what_is_no_toml_is_told_by_its_line(tmp_path: Path, text: str, told: st
     [
         ("model: m\ndata: d\nseed: [1", "line 3: expected ',' or ']', but got '<stream end>'"),
         ("model: m\nmodel: n", "line 2: model is said twice; keep one of them"),
+        (
+            "constraints:\n  - a >= 1\n  - exang: 'yes' -> {'no'}",
+            "line 3: expected <block end>, but found '<scalar>'; quote a constraint that has a colon: \"",
+        ),
+        (
+            "model: m\ndata: d\nconstraints:\n  - exang: yes",
+            "line 4: constraints[0] is of type dict; allowed are text; quote a constraint that has a colon",
+        ),
         ("features:\n  a: {unit: g}\n  a: {unit: mg}", "line 3: a is said twice; keep one of them"),
         ("model: &m x\ndata: *m", "line 2: *m refers elsewhere; write the value itself"),
         ("a: &a [*a]", "line 1: *a refers elsewhere; write the value itself"),

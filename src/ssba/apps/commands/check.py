@@ -31,10 +31,14 @@ def _print_columns(columns: ColumnTable, meanings: dict[str, str]) -> None:
 
     # Rich leaves out colours, and takes 80 columns, where the output is piped.
     console = Console(highlight=False, markup=False)
-    table = plain_table("column", "kind", "values", *(["meaning"] if meanings else []))
+    # Only what the data's values decided may be other than its owner thinks.
+    reasons = {one.name: one.why for one in columns if one.by_values}
+    beside = {title: texts for title, texts in (("why", reasons), ("meaning", meanings)) if texts}
+    table = plain_table("column", "kind", "values", *beside)
     # Levels may be many.
     table.columns[2].no_wrap = False
     for one in columns:
-        meaning = [meanings.get(one.name, "")] if meanings else []
-        table.add_row(one.name, one.kind, values_text(one), *meaning)
+        table.add_row(
+            one.name, one.kind, values_text(one), *(texts.get(one.name, "") for texts in beside.values())
+        )
     console.print(table)

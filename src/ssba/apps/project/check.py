@@ -1,6 +1,7 @@
 """Whether a project is sound: everything that it names is there, and fits together."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 import ssba
 from ssba.apps.project.locations import told_at
 from ssba.apps.project.opened import OpenedProject
+from ssba.apps.project.together import all_of
 from ssba.errors import BoundaryFileError, ConstraintError, SsbaError
 from ssba.results.column_table import ColumnTable
 
@@ -124,9 +126,12 @@ def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> Row
     count = len(project.rows)
     numbers = np.unique(np.linspace(0, count - 1, min(count, _ROWS)).astype(int))
     rows = [project.rows.iloc[number] for number in numbers]
-    for number, text in enumerate(texts):
+
+    def read(number: int) -> None:
         with told_at(project.where("constraints", number), SsbaError):
-            explainer.check_constraints(rows[0], [text])
+            explainer.check_constraints(rows[0], [texts[number]])
+
+    all_of([partial(read, number) for number in range(len(texts))])
     found = [explainer.check_constraints(row, texts) for row in rows]
     clashing = [one for one in found if one.clash]
     if len(clashing) == len(found):

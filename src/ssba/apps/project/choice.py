@@ -4,7 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Self, get_type_hints
 
@@ -19,6 +19,7 @@ from ssba.apps.project.opened import OpenedProject, require_column
 from ssba.apps.project.read import PROJECT_FILES, read_project
 from ssba.apps.project.settings import ProjectSettings
 from ssba.apps.project.target import TARGET_FORMS
+from ssba.apps.project.together import all_of
 from ssba.errors import ArgumentError
 
 HEART_NOTICE = (
@@ -147,6 +148,16 @@ def find_project(given: Path | None = None) -> Path | None:
     return found[0] if found else None
 
 
+def _project_above() -> str:
+    """Say where the nearest project file in a folder above is, which nobody asked for by being below it."""
+    for depth, folder in enumerate(Path().absolute().parents, start=1):
+        found = [name for name in PROJECT_FILES if (folder / name).is_file()]
+        if found:
+            above = "/".join([".."] * depth)
+            return f" ({above}/{found[0]} is there: --project {above})"
+    return ""
+
+
 def open_choice(choice: ProjectChoice, quiet: bool = False) -> OpenedProject:
     """Read settings, data and model of the chosen project.
 
@@ -163,34 +174,44 @@ def open_choice(choice: ProjectChoice, quiet: bool = False) -> OpenedProject:
         given, missing = ("--data", "--model") if choice.model is None else ("--model", "--data")
         raise ArgumentError(f"{given} without a project file needs {missing}, too; `ssba init` writes a file")
     if not quiet:
-        sys.stderr.write(f"ssba: {HEART_NOTICE}\n")
+        sys.stderr.write(f"ssba: {HEART_NOTICE}{_project_above()}\n")
     heart = heart_project()
-    where = Locations(options=_option_names(choice))
+    where = Locations(options=_option_names(choice, heart.settings))
     return replace(heart, settings=_with_options(heart.settings, choice, heart.table), where=where)
 
 
 def _open(choice: ProjectChoice, settings: ProjectSettings, folder: Path, said: Locations) -> OpenedProject:
-    where = replace(said, options=_option_names(choice))
-    table = read_table(choice.data or folder / settings.data, where("data"))
-    settings = _with_options(settings, choice, table)
+    where = replace(said, options=_option_names(choice, settings))
     file = ModelFile(choice.model or folder / settings.model, where("model"), settings.module)
     trust = Trust(choice.trust_pickle, (*settings.trust_types, *(choice.trust_type or ())))
-    return OpenedProject(settings, folder, table, load_model(file, trust), where)
+    model, table = all_of(
+        [
+            partial(load_model, file, trust),
+            partial(read_table, choice.data or folder / settings.data, where("data")),
+        ]
+    )
+    return OpenedProject(_with_options(settings, choice, table), folder, table, model, where)
 
 
-def _option_names(choice: ProjectChoice) -> dict[Key, str]:
-    """Return the options that replace settings, for messages about them."""
+def _option_names(choice: ProjectChoice, settings: ProjectSettings) -> dict[Key, str]:
+    """Return the options that replace settings, or add to them, for messages about them."""
     given = [name for name in ("data", "model", "target", "labels") if getattr(choice, name) is not None]
     features = [text.partition("=")[0] for text in choice.feature or ()]
     named: dict[Key, str] = {(name,): f"--{name}" for name in given}
+    count = len(settings.ignore)
+    named |= {("ignore", count + number): "--ignore" for number in range(len(_added(choice, settings)))}
     return {**named, **{("features", name): f"--feature {name}" for name in features}}
+
+
+def _added(choice: ProjectChoice, settings: ProjectSettings) -> tuple[str, ...]:
+    """Return the columns that only an option says to ignore."""
+    return tuple(dict.fromkeys(one for one in choice.ignore or () if one not in settings.ignore))
 
 
 def _with_options(settings: ProjectSettings, choice: ProjectChoice, table: Any) -> ProjectSettings:
     """Return the settings with the options instead of what they replace."""
-    for option, names in (("--labels", filter(None, [choice.labels])), ("--ignore", choice.ignore or ())):
-        for name in names:
-            require_column(table, name, option)
+    named = [("--labels", choice.labels), *(("--ignore", name) for name in choice.ignore or ())]
+    all_of([partial(require_column, table, name, option) for option, name in named if name is not None])
     given = {
         "data": choice.data and str(choice.data.absolute()),
         "model": choice.model and str(choice.model.absolute()),
@@ -204,7 +225,7 @@ def _with_options(settings: ProjectSettings, choice: ProjectChoice, table: Any) 
         for name, one in read_features(choice.feature or (), table).items()
     }
     added = {
-        "ignore": tuple(dict.fromkeys((*settings.ignore, *(choice.ignore or ())))),
+        "ignore": (*settings.ignore, *_added(choice, settings)),
         "features": {**settings.features, **features},
     }
     replaced = {name: value for name, value in given.items() if value is not None}

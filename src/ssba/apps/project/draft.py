@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import ssba
+from ssba.apps.project.model_columns import columns_taken
 from ssba.apps.project.opened import OpenedProject, require_column
 from ssba.apps.project.settings import as_label
 from ssba.columns.features import unknown_columns
@@ -30,7 +31,7 @@ def draft_project(given: OpenedProject) -> Draft:
     """
     for name in given.settings.unused:
         require_column(given.table, name, "the data")
-    taken = columns_taken(given.model)
+    taken = columns_taken(given.model, [str(one) for one in given.table.columns])
     guessed, notes = (given, {}) if taken is None else _with_guesses(given, taken)
     try:
         explainer = guessed.explainer()
@@ -49,30 +50,6 @@ def draft_project(given: OpenedProject) -> Draft:
     )
     settings = guessed.settings.model_copy(update={"target": target})
     return Draft(replace(guessed, settings=settings), explainer, notes)
-
-
-def columns_taken(model: Any) -> list[str] | None:
-    """Return the names of the columns that a model was trained on; None where it does not know them."""
-    found = _names_of(model)
-    if not isinstance(found, Sequence) or not found:
-        return None
-    names = [str(one) for one in found]
-    # LightGBM makes such names where it was given none.
-    return None if names == [f"Column_{number}" for number in range(len(names))] else names
-
-
-def _names_of(model: Any) -> Any:
-    for attribute in ("feature_names_in_", "feature_names_", "feature_names"):
-        try:
-            found = getattr(model, attribute, None)
-        except Exception:
-            # A pipeline asks its first step, whatever that is.
-            continue
-        if found is not None:
-            return list(found)
-    if callable(names := getattr(model, "feature_name", None)):
-        return names()
-    return None
 
 
 def _with_guesses(given: OpenedProject, taken: Sequence[str]) -> tuple[OpenedProject, dict[str, str]]:

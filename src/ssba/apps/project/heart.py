@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import ssba
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.settings import FeatureSettings, ProjectSettings
+from ssba.results.prose import CAUTION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +61,7 @@ def heart_settings(model: str = "model.skops", data: str = "heart.csv") -> Proje
         target=HEALTHY,
         labels=LABELS,
         constraints=CONSTRAINTS,
+        caution=CAUTION,
         distance="l1",
         features={
             name: FeatureSettings(unit=column.unit, meaning=column.meaning)

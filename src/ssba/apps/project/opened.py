@@ -1,15 +1,17 @@
 """A project with its model and data loaded, from which explainers are made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ssba
-from ssba.apps.project.locations import NOWHERE, Key, Locations, told_at
-from ssba.apps.project.settings import FeatureSettings, ProjectSettings
+from ssba.apps.project.locations import NOWHERE, Locations, told_at
+from ssba.apps.project.model_columns import misspelled_columns, unfit_columns
+from ssba.apps.project.settings import FeatureSettings, ProjectSettings, as_label
 from ssba.apps.project.target import first_possible
+from ssba.apps.project.together import all_of, tell
 from ssba.columns.features import Declaration, Kind, unknown_columns
 from ssba.columns.frames import RawColumn, read_columns
 from ssba.columns.inference import infer_feature
@@ -50,15 +52,12 @@ class OpenedProject:
     @cached_property
     def rows(self) -> "pd.DataFrame":
         """The columns that the model takes."""
-        settings = self.settings
-        named: list[tuple[Key, str | None]] = [(("id",), settings.id), (("labels",), settings.labels)]
-        named += [(("ignore", number), one) for number, one in enumerate(settings.ignore)]
-        for key, name in named:
-            if name is not None:
-                require_column(self.table, name, self.where(*key))
+        known = [str(one) for one in self.table.columns]
+        tell([SchemaError(one) for one in misspelled_columns(self.settings, known, self.where)])
         left = self.table.drop(columns=list(self.settings.unused))
         if not len(left.columns):
             raise SchemaError("id, labels and ignore leave no column for the model")
+        tell([SchemaError(one) for one in unfit_columns(self.settings, known, self.model, self.where)])
         return left
 
     @property
@@ -70,13 +69,17 @@ class OpenedProject:
     def declarations(self) -> dict[str, Declaration]:
         """What the project says about columns, as the library takes it."""
         said = self.settings.features
-        for name in said:
-            require_column(self.rows, name, self.where("features", name))
         told = {name: one for name, one in said.items() if one != FeatureSettings(meaning=one.meaning)}
         raw = {one.name: one for one in read_columns(self.rows[list(told)])} if told else {}
-        return {
-            name: _declaration(self.where("features", name), one, raw[name]) for name, one in told.items()
-        }
+        steps = [partial(self._declaration, one, raw[name]) for name, one in told.items()]
+        return dict(zip(told, all_of(steps), strict=True))
+
+    def _declaration(self, said: FeatureSettings, column: RawColumn) -> Declaration:
+        """Return what is said about a column, which has to fit what it holds."""
+        with told_at(self.where("features", column.name), ArgumentError, SchemaError):
+            declaration = _declaration(said, column)
+            infer_feature(column, declaration)
+        return declaration
 
     def explainer(self) -> ssba.Explainer:
         """Make an explainer; each belongs to one thread."""
@@ -99,7 +102,20 @@ class OpenedProject:
         with told_at(where("target"), TargetError), told_at(where("model"), ModelError):
             made = first_possible(make, settings.target, settings.classes, "as a target")
         assert isinstance(made, ssba.Explainer)
+        self._refuse_unknown_classes(made.classes)
         return made
+
+    def _refuse_unknown_classes(self, classes: Sequence[Any] | None) -> None:
+        """Refuse names for classes that the model does not have."""
+        labels = [as_label(one) for one in classes or ()]
+        there = f"its classes are {', '.join(labels)}" if labels else "it gives numbers, and has no classes"
+        strangers = [one for one in self.settings.classes if one not in labels]
+        tell(
+            [
+                ArgumentError(f"{self.where('classes', one)}: no class of the model; {there}")
+                for one in strangers
+            ]
+        )
 
     def boundary(self, explainer: ssba.Explainer) -> BoundarySet | None:
         """Open the index of boundary points, where the project has one."""
@@ -124,23 +140,18 @@ _TAKES: Mapping[Kind, tuple[str, ...]] = {
 }
 
 
-def _declaration(where: str, said: FeatureSettings, column: RawColumn) -> Declaration:
+def _declaration(said: FeatureSettings, column: RawColumn) -> Declaration:
     """Return what is said about a column; kind, step and levels that are left out come from the data."""
     shown = infer_feature(column, None)
     kind = said.kind or shown.kind
     given = said.model_dump(include={"levels", "low", "high", "step", "unit"}, exclude_none=True)
     if strangers := [key for key in given if key not in _TAKES[kind]]:
         takes = ", ".join(_TAKES[kind]) or "nothing but a meaning"
-        raise ArgumentError(
-            f"{where}: {strangers[0]} says nothing about a column of kind {kind}, which takes {takes}"
-        )
+        raise ArgumentError(f"{strangers[0]} says nothing about a column of kind {kind}, which takes {takes}")
     if kind == shown.kind:
         inferred = {"levels": shown.levels or None, "step": shown.step}
         given = {key: value for key, value in inferred.items() if value and key in _TAKES[kind]} | given
-    try:
-        return _make(kind, given)
-    except ArgumentError as error:
-        raise ArgumentError(f"{where}: {error}") from None
+    return _make(kind, given)
 
 
 def _make(kind: Kind, given: Mapping[str, Any]) -> Declaration:

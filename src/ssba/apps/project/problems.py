@@ -14,6 +14,8 @@ from ssba.arguments import came
 
 Detail = Mapping[str, Any]
 
+QUOTE_COLONS = "quote a constraint that has a colon: \"exang: 'yes' -> {'no'}\""
+
 _ALLOWED: dict[str, Callable[[Detail], str]] = {
     "literal_error": lambda context: str(context["expected"]).replace("'", ""),
     "greater_than": lambda context: f"numbers above {context['gt']:g}",
@@ -63,7 +65,9 @@ def _problem(key: Key, details: Sequence[Detail], where: Locations) -> str:
     words = [word for one in details if one["type"] == "literal_error" for word in _words(one)]
     close = difflib.get_close_matches(str(value).lower(), words, n=1)
     meant = f" (did you mean {close[0]}?)" if close else ""
-    return f"{where(*key)} is {came(value)}; allowed are {allowed}{meant}"
+    # YAML takes what stands before a colon for a key.
+    hint = f"; {QUOTE_COLONS}" if key[0] == "constraints" and isinstance(value, dict) else ""
+    return f"{where(*key)} is {came(value)}; allowed are {allowed}{meant}{hint}"
 
 
 def _words(detail: Detail) -> list[str]:

@@ -11,15 +11,11 @@ from pydantic import ValidationError
 from ssba.apps.project.locations import Key, Locations
 from ssba.apps.project.problems import problems_of
 from ssba.apps.project.settings import ProjectSettings
+from ssba.apps.project.together import ProjectFileError
 from ssba.apps.project.toml_lines import toml_lines
-from ssba.errors import ArgumentError
 
 PROJECT_FILES = ("ssba.toml", "ssba.yaml", "ssba.yml")
 """Names under which a project file is found."""
-
-
-class ProjectFileError(ArgumentError):
-    """A project file that cannot be used; its message has one line for each problem."""
 
 
 def read_project(file: Path) -> tuple[ProjectSettings, Locations]:

@@ -2,13 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from ssba.columns.distance import Norm, ScaleName
-from ssba.results.prose import CAUTION
+
+CAUTION = "This explains the model: it does not say what causes what."
 
 Cell = str | int | float | bool | None
 Label = str | int | float | bool
+
+Whole = Annotated[int, Strict()]
+Number = Annotated[float, Strict()]
+"""Numbers that are written as numbers: "3" is a text. A whole number is a number, too."""
+
+Factor = Annotated[Number, Field(gt=0)]
 
 KINDS = Literal["numeric", "integer", "ordinal", "categorical", "boolean"]
 
@@ -26,9 +33,9 @@ class FeatureSettings(_Strict):
     levels: Annotated[
         tuple[Label, ...] | None, Field(description="The levels, from low to high for an ordinal column.")
     ] = None
-    low: Annotated[float | None, Field(description="No answer goes below this.")] = None
-    high: Annotated[float | None, Field(description="No answer goes above this.")] = None
-    step: Annotated[float | None, Field(gt=0, description="The step between legal values.")] = None
+    low: Annotated[Number | None, Field(description="No answer goes below this.")] = None
+    high: Annotated[Number | None, Field(description="No answer goes above this.")] = None
+    step: Annotated[Number | None, Field(gt=0, description="The step between legal values.")] = None
     unit: Annotated[str | None, Field(description="The unit, for people.")] = None
     meaning: Annotated[str | None, Field(description="What the column means, for people.")] = None
 
@@ -36,8 +43,8 @@ class FeatureSettings(_Strict):
 class BudgetSettings(_Strict):
     """What one query may spend."""
 
-    rows: Annotated[int, Field(ge=1, description="Model rows for the search of each query.")] = 15_000
-    seconds: Annotated[float | None, Field(gt=0, description="Seconds for the whole call.")] = 30.0
+    rows: Annotated[Whole, Field(ge=1, description="Model rows for the search of each query.")] = 15_000
+    seconds: Annotated[Number | None, Field(gt=0, description="Seconds for the whole call.")] = 30.0
 
 
 class ProjectSettings(_Strict):
@@ -76,15 +83,15 @@ class ProjectSettings(_Strict):
     caution: Annotated[str, Field(description="What every answer to a person is accompanied by.")] = CAUTION
     distance: Annotated[Norm, Field(description="How changes add up.")] = "l2"
     scale: Annotated[
-        ScaleName | dict[str, float], Field(description="What a number's change is divided by.")
+        ScaleName | dict[str, Factor], Field(description="What a number's change is divided by.")
     ] = "std"
     weights: Annotated[
-        dict[str, float], Field(description="Columns that are harder (above 1) or easier to change.")
+        dict[str, Factor], Field(description="Columns that are harder (above 1) or easier to change.")
     ] = {}
     background_rows: Annotated[
-        int, Field(ge=1, description="How many rows of the data queries may ask the model about.")
+        Whole, Field(ge=1, description="How many rows of the data queries may ask the model about.")
     ] = 2000
-    seed: Annotated[int, Field(ge=0, description="Same input and seed, same answer.")] = 0
+    seed: Annotated[Whole, Field(ge=0, description="Same input and seed, same answer.")] = 0
     budget: Annotated[BudgetSettings, Field(description="What one query may spend.")] = BudgetSettings()
     module: Annotated[
         str | None, Field(description="For torch: where the module's class is, 'package.module:Class'.")

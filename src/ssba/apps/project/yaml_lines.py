@@ -6,10 +6,13 @@ from typing import Any
 import yaml
 
 from ssba.apps.project.locations import Key
+from ssba.apps.project.problems import QUOTE_COLONS
 
 _TAG = "tag:yaml.org,2002:"
 _DEEPEST = 50
 """How far lists and tables may be nested; settings need less than five levels."""
+
+_ITEM_WITH_COLON = re.compile(r"(^\s*-|\[).*:\s")
 
 
 class _Loader(yaml.SafeLoader):
@@ -45,8 +48,10 @@ def read_yaml(text: str) -> tuple[Any, dict[Key, int]]:
         return (None if node is None else _build(loader, node, (), lines)), lines
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        number = 0 if mark is None else mark.line
         problem = error.problem or error.context or "it cannot be read"
-        raise YamlProblem(1 if mark is None else mark.line + 1, problem) from error
+        hint = f"; {QUOTE_COLONS}" if _ITEM_WITH_COLON.search(text.splitlines()[number]) else ""
+        raise YamlProblem(number + 1, f"{problem}{hint}") from error
     except yaml.YAMLError as error:
         raise YamlProblem(1, " ".join(str(error).split())) from error
     finally:

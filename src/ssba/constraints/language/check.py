@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from ssba.columns.features import Feature, unknown_columns
+from ssba.columns.features import Feature, declaring, unknown_columns
 from ssba.constraints.language.facts import dated, level_code, levelled
 from ssba.constraints.language.tree import (
     Arithmetic,
@@ -87,7 +87,7 @@ def _ensure_numeric(feature: Feature, why: str) -> None:
     if not _holds_numbers(feature):
         raise ConstraintError(
             f"column {feature.name!r} is {feature.kind}, but {why}; compare it with its levels "
-            f"({', '.join(map(repr, feature.levels))}), or declare it as ssba.numeric()"
+            f"({', '.join(map(repr, feature.levels))}), or declare it: {declaring(feature.name, 'numeric')}"
         )
 
 
@@ -157,7 +157,7 @@ def _check_levels(
     if feature.is_discrete and operator not in ("==", "!="):
         raise ConstraintError(
             f"column {feature.name!r} is {feature.kind}, so {operator!r} has no meaning for it; compare with "
-            f"'==' or 'in', or declare its order with features={{{feature.name!r}: ssba.ordinal([...])}}"
+            f"'==' or 'in', or declare its order: {declaring(feature.name, 'ordinal')}"
         )
     for side in sides:
         match side:

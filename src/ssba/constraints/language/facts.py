@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ssba.columns.features import Feature
+from ssba.columns.features import Feature, declaring
 from ssba.constraints.language.digits import digits, nearest_float
 from ssba.constraints.language.tree import (
     Arithmetic,
@@ -228,7 +228,7 @@ def level_code(feature: Feature, value: Value) -> float:
     if not isinstance(value, Number):
         raise ConstraintError(
             f"column {feature.name!r} is {feature.kind}, but {value.text} is not a number; "
-            f"write a number, or declare the column with features={{{feature.name!r}: ssba.categorical()}}"
+            f"write a number, or declare the column: {declaring(feature.name, 'categorical')}"
         )
     return float(np.float32(value.value)) if feature.is_single else float(value.value)
 
