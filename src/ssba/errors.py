@@ -20,9 +20,20 @@ What a query leads to (found, bounded, infeasible, ...) is a status of its
 `Explanation`, never an exception: exceptions are for misuse, and for a fault of our own.
 """
 
+from typing import Self
+
 
 class SsbaError(Exception):
     """Base of all errors raised on purpose by ssba."""
+
+    @property
+    def one_line(self) -> str:
+        """The message in one line, for a log or a reply."""
+        return " ".join(str(self).split())
+
+    def located(self, place: str) -> Self:
+        """Return the same error with a place before its message."""
+        return type(self)(f"{place}: {self}")
 
 
 class ArgumentError(SsbaError, ValueError):
@@ -34,7 +45,23 @@ class SchemaError(SsbaError, ValueError):
 
 
 class ConstraintError(SsbaError, ValueError):
-    """A constraint names an unknown column or level, or its text cannot be read."""
+    """A constraint names an unknown column or level, or its text cannot be read.
+
+    A message that points at a place by a line of its own comes with a `brief` one, which names the place.
+    """
+
+    def __init__(self, message: str, brief: str | None = None) -> None:
+        super().__init__(message)
+        self.brief = brief
+
+    @property
+    def one_line(self) -> str:
+        """The message in one line, for a log or a reply."""
+        return self.brief or super().one_line
+
+    def located(self, place: str) -> Self:
+        """Return the same error with a place before its message."""
+        return type(self)(f"{place}: {self}", self.brief and f"{place}: {self.brief}")
 
 
 class TargetError(SsbaError, ValueError):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ssba.apps.project.target import label_readings
+from ssba.apps.usage import UsageError
 from ssba.columns.features import unknown_columns
 from ssba.errors import ArgumentError, SchemaError
 from ssba.results.column import Column
@@ -62,18 +63,16 @@ def read_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     for one in given:
         name, sign, value = one.partition("=")
         if not sign or not name.strip():
-            raise ArgumentError(f"{option} {one!r}: write NAME=VALUE, such as chol=233")
+            raise UsageError(f"{option} {one!r}: write NAME=VALUE, such as chol=233")
         if name.strip() in read:
-            raise ArgumentError(f"{option} names {name.strip()!r} twice; give it once")
+            raise UsageError(f"{option} names {name.strip()!r} twice; give it once")
         read[name.strip()] = value.strip()
     return read
 
 
 def read_values(option: str, given: Iterable[str], columns: Mapping[str, Column]) -> dict[str, Any]:
     """Read NAME=VALUE for columns of the model, each value as its column has it."""
-    pairs = read_pairs(option, given)
-    if strangers := [name for name in pairs if name not in columns]:
-        raise SchemaError(unknown_columns(strangers, list(columns), option))
+    pairs = _known(option, read_pairs(option, given), columns)
     try:
         return {name: read_cell(columns[name], text) for name, text in pairs.items()}
     except ArgumentError as error:
@@ -88,7 +87,25 @@ def read_conditions(option: str, given: Iterable[str], columns: Mapping[str, Col
     return {**own, **others}
 
 
-def read_numbers(option: str, given: Iterable[str]) -> dict[str, float]:
-    """Read NAME=NUMBER."""
-    pairs = read_pairs(option, given)
-    return {name: float(read_number(text, f"{option} {name}")) for name, text in pairs.items()}
+def read_amounts(option: str, given: Iterable[str], columns: Mapping[str, Column]) -> dict[str, float]:
+    """Read NAME=NUMBER for columns of the model, each number above 0."""
+    pairs = _known(option, read_pairs(option, given), columns)
+    amounts = {name: float(option_number(text, f"{option} {name}")) for name, text in pairs.items()}
+    for name, amount in amounts.items():
+        if amount <= 0:
+            raise UsageError(f"{option} {name}={pairs[name]}: give a number above 0")
+    return amounts
+
+
+def option_number(text: str, what: str) -> int | float:
+    """Read the number of an option."""
+    try:
+        return read_number(text, what)
+    except ArgumentError as error:
+        raise UsageError(str(error)) from None
+
+
+def _known(option: str, pairs: dict[str, str], columns: Mapping[str, Column]) -> dict[str, str]:
+    if strangers := [name for name in pairs if name not in columns]:
+        raise SchemaError(unknown_columns(strangers, list(columns), option))
+    return pairs

@@ -3,16 +3,19 @@
 A command is a function with typer annotations in a module of its own, added by one line in `commands`.
 """
 
+import errno
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 import ssba
-from ssba.apps.exits import MEANING, REFUSED, USAGE
+from ssba.apps.exits import INTERRUPTED, MEANING, REFUSED, UNREAD, USAGE
+from ssba.apps.usage import is_usage, usage_line
 from ssba.errors import MissingExtra, SsbaError
 
 if TYPE_CHECKING:
@@ -43,11 +46,49 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = Wanted()
     try:
         with _warnings_in_one_line():
-            commands(wanted)(args=None if arguments is None else list(arguments), prog_name="ssba")
+            code = _run(wanted, arguments)
     except Exception as error:
+        if is_usage(error):
+            _leave_by_usage(error)
         if wanted.debug:
             raise
         _leave(_lines(error), USAGE if isinstance(error, MissingExtra) else REFUSED)
+    raise SystemExit(code)
+
+
+def _run(wanted: Wanted, arguments: Sequence[str] | None) -> int:
+    """Run a command, and return how to leave."""
+    import typer
+
+    given = None if arguments is None else list(arguments)
+    try:
+        # A command that leaves with a code has it returned.
+        code = commands(wanted)(args=given, prog_name="ssba", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except typer.Abort:
+        return INTERRUPTED
+    except (OSError, SystemExit) as error:
+        # Typer and rich each make an exit with 1 of it.
+        reason = error.__context__ if isinstance(error, SystemExit) else error
+        if not isinstance(reason, OSError) or reason.errno != errno.EPIPE:
+            raise
+        return _leave_unread()
+    return int(code)
+
+
+def _leave_unread() -> int:
+    """Leave as other tools do when whoever reads the output, such as `head`, has had enough: quietly."""
+    # Python would fail to write what is left when it ends, and say so.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return UNREAD
+
+
+def _leave_by_usage(error: Any) -> NoReturn:
+    # Nothing but `ssba` asks for help, which typer raises as a kind of wrong usage.
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        raise SystemExit(USAGE)
+    _leave(usage_line(error), USAGE)
 
 
 def commands(wanted: Wanted | None = None) -> "typer.Typer":
@@ -142,7 +183,7 @@ def _lines(error: Exception) -> str:
 
 
 def _one_line(message: object) -> str:
-    return " ".join(str(message).split())
+    return message.one_line if isinstance(message, SsbaError) else " ".join(str(message).split())
 
 
 def _leave(lines: str, code: int) -> NoReturn:

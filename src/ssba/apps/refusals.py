@@ -53,8 +53,8 @@ def refusal(error: Exception) -> str:
     >>> refusal(KeyError("chol"))
     'something went wrong on our side; the log of the service says what'
     """
-    if is_about_the_request(error):
-        return " ".join(str(error).split())
+    if isinstance(error, _ABOUT_THE_REQUEST):
+        return error.one_line
     return next((said for kind, said in _INSTEAD.items() if isinstance(error, kind)), UNEXPECTED)
 
 
@@ -112,7 +112,7 @@ def short(name: str) -> str:
 def _problem(one: Mapping[str, Any], known: Sequence[str], wanted: str | None) -> str:
     """Say what is wrong with a part of a request."""
     if isinstance(own := one.get("ctx", {}).get("error"), SsbaError):
-        return str(own)
+        return own.one_line
     if one["type"] == "missing":
         return "is missing"
     if one["type"] == "extra_forbidden":

@@ -18,7 +18,7 @@ def row_of(project: OpenedProject, query: Query) -> dict[str, Any]:
         beside = set(project.settings.unused)
         row = {name: value for name, value in query.values.items() if name not in beside}
     else:
-        number = query.row if query.row is not None else the_row(project.table, query.where or {})
+        number = query.row if query.row is not None else the_row(project, query.where or {})
         check_number(project.table, number)
         row = {str(name): column.iloc[number] for name, column in project.rows.items()}
     return {**row, **query.set}
@@ -33,9 +33,9 @@ def check_number(table: "pd.DataFrame", number: int) -> None:
         )
 
 
-def the_row(table: "pd.DataFrame", where: Mapping[str, Any]) -> int:
+def the_row(project: OpenedProject, where: Mapping[str, Any]) -> int:
     """Return the number of the one row that has some values."""
-    matching = matching_rows(table, where)
+    matching = matching_rows(project, where)
     if len(matching) == 1:
         return matching[0]
     said = " and ".join(f"{name} = {value!r}" for name, value in where.items()) or "no condition"
@@ -46,21 +46,29 @@ def the_row(table: "pd.DataFrame", where: Mapping[str, Any]) -> int:
     raise ArgumentError(f"{len(matching):,} rows of the data have {said:.200}: {some}{more}; name one by row")
 
 
-def matching_rows(table: "pd.DataFrame", where: Mapping[str, Any], text: str = "") -> list[int]:
+def matching_rows(project: OpenedProject, where: Mapping[str, Any], text: str = "") -> list[int]:
     """Return the numbers of the rows with some values, and with a text in some cell, in any case.
 
-    Values are compared as text where types differ.
+    Values are compared as text where types differ. The column that names the rows is also known as `id`.
     """
-    for name in where:
-        require_column(table, name, "where")
+    table = project.table
     fits = [True] * len(table)
-    for name, value in where.items():
+    for given, value in where.items():
+        name = _column(project, given)
         wanted = comparable(value)
         fits = [so_far and comparable(cell) == wanted for so_far, cell in zip(fits, table[name], strict=True)]
     if text:
         contained = _contain(table, text.casefold())
         fits = [so_far and found for so_far, found in zip(fits, contained, strict=True)]
     return [number for number, fine in enumerate(fits) if fine]
+
+
+def _column(project: OpenedProject, name: str) -> str:
+    """Return the column that a condition is about."""
+    if name == "id" and name not in project.table.columns and project.settings.id is not None:
+        return project.settings.id
+    require_column(project.table, name, "where")
+    return name
 
 
 def _contain(table: "pd.DataFrame", text: str) -> list[bool]:

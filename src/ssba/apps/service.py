@@ -111,7 +111,7 @@ class Service:
 
     def rows(self, request: RowsRequest, meter: Meter | None = None) -> RowsReply:
         """Return a page of the rows that match."""
-        matching = matching_rows(self.project.table, request.where, request.search)
+        matching = matching_rows(self.project, request.where, request.search)
         if request.reached is not None:
             known = self._all_predictions(meter)
             matching = [number for number in matching if known[number].reached == request.reached]

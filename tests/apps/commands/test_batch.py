@@ -18,7 +18,7 @@ from tests.loans import COLUMNS, POOR, Command, loans
 from tests.support import every
 
 from ssba.apps.batch.locks import held
-from ssba.apps.exits import INTERRUPTED, REFUSED
+from ssba.apps.exits import INTERRUPTED, REFUSED, TERMINATED, USAGE
 from ssba.apps.project.choice import ProjectChoice, open_choice
 from ssba.apps.requests import ExplainRequest
 from ssba.apps.service import Service
@@ -26,6 +26,7 @@ from ssba.results import Explanation
 
 SOME, MANY = 8, 120
 OPTIONS = ("--chunk", 1, "--with-json")
+RAY_TOO = "a Ray cluster has its own"
 
 
 @pytest.fixture(scope="module")
@@ -330,6 +331,16 @@ def test_many_processes_can_be_interrupted_and_write_what_one_does(
     assert out.read_bytes() == by_one_process.read_bytes()
 
 
+def test_sigterm_ends_many_processes_as_ctrl_c_does(project: Path, many: Path, out: Path) -> None:
+    begun = begin(project, many, out, "--workers", "2")
+    begun.terminate()
+    _, err = begun.communicate()
+    assert begun.returncode == TERMINATED
+    assert err == (
+        f"ssba: terminated; finished chunks are in {out}.parts; run the same command again to go on\n"
+    )
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     for _ in range(3000):
         if condition():
@@ -359,11 +370,11 @@ def test_refusals_are_one_line(ssba_command: Command, some: Path, out: Path, tmp
         ((tmp_path / "rows.txt", "--out", out), "the name must end in one of .csv, .csv.gz, .parquet"),
         ((short, "--out", out), "short.csv: columns 'age', 'home' are missing"),
         ((broken, "--out", out), "this is not a Parquet file"),
-        ((some, "--out", out, "--ray", "--workers", 2), "a Ray cluster has its own"),
+        ((some, "--out", out, "--ray", "--workers", 2), RAY_TOO),
         ((some, "--out", out, "--constraint", "wealth > 2"), "'wealth'"),
     ):
         said = ssba_command("batch", *options)
-        assert said.code == REFUSED
+        assert said.code == (USAGE if reason in ("the name must end in .parquet", RAY_TOO) else REFUSED)
         (line,) = said.err.splitlines()
         assert reason in line
 

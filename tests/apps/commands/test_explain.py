@@ -4,13 +4,15 @@ import io
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.loans import COLUMNS, POOR, Command, loans
 
-from ssba.apps.exits import NO_ANSWER, REFUSED, USAGE
+from ssba.apps.exits import NO_ANSWER, REFUSED, UNREAD, USAGE
 from ssba.apps.project.choice import ProjectChoice, open_choice
 from ssba.apps.requests import ExplainRequest
 from ssba.apps.service import Service
@@ -187,7 +189,6 @@ def test_stored_points_of_the_project_are_left_aside_for_another_target(
 
 
 REFUSALS = {
-    "two rows": (("--row", 1, "--where", "id=p1"), "--row, --where and --values each name a row; give one"),
     "no such row": (("--row", 999), "row 999 is not in the data, whose 60 rows are 0 to 59"),
     "several rows": (("--where", "home=rent"), "name one by row"),
     "unknown column": (
@@ -195,14 +196,24 @@ REFUSALS = {
         "--set: unknown column 'incom' (did you mean 'income'?)",
     ),
     "no number": (("--row", 1, "--set", "income=much"), "--set: column 'income': 'much' is not a number"),
-    "no pair": (("--row", 1, "--set", "income"), "--set 'income': write NAME=VALUE, such as chol=233"),
-    "twice": (("--row", 1, "--set", "age=3", "--set", "age=4"), "--set names 'age' twice"),
     "unknown level": (("--row", 1, "--set", "home=boat"), "'boat'"),
-    "no margin": (("--row", 1, "--margin", "wide:2"), "--margin 'wide:2': give a distance such as 0.5"),
     "no constraint": (("--row", 1, "--constraint", "wealth >= 3"), "'wealth'"),
     "no file": (("--values", "nowhere.json"), "--values nowhere.json: there is no such file"),
     "no folder": (("--row", 1, "--out", "no/where.txt"), "there is no folder no"),
-    "no seconds": (("--row", 1, "--budget-seconds", -1), "Budget(seconds=...)"),
+}
+
+WRONG_USAGE = {
+    "two rows": (("--row", 1, "--where", "id=p1"), "--row, --where and --values each name a row; give one"),
+    "no pair": (("--row", 1, "--set", "income"), "--set 'income': write NAME=VALUE, such as chol=233"),
+    "twice": (("--row", 1, "--set", "age=3", "--set", "age=4"), "--set names 'age' twice"),
+    "unknown margin": (("--row", 1, "--margin", "wide:2"), "--margin 'wide:2': give a distance such as 0.5"),
+    "no margin": (("--row", 1, "--margin", "x"), "--margin: 'x' is not a number"),
+    "no seconds": (("--row", 1, "--budget-seconds", -1), "--budget-seconds -1: give a number above 0"),
+    "no number": (("--row", "x"), "--row is 'x': give a whole number"),
+    "too few": (("--k", 0), "--k is '0': give 1 or more"),
+    "level": (("--sparsity", "stron"), "--sparsity is 'stron' (did you mean 'strong'?): give one of 'none'"),
+    "option": (("--rwo", 3), "there is no option --rwo (did you mean '--row'?)"),
+    "bare number": ((3,), "'3' is not expected here (did you mean --row 3?); see `ssba explain --help`"),
 }
 
 
@@ -217,6 +228,45 @@ def test_refusals_are_one_line(case: str, ssba_command: Command) -> None:
     assert reason in line
 
 
-def test_values_that_no_option_takes_are_wrong_usage(ssba_command: Command) -> None:
-    assert ssba_command("explain", "--sparsity", "some").code == USAGE
-    assert ssba_command("explain", "--row", "-1").code == USAGE
+@pytest.mark.parametrize("case", WRONG_USAGE)
+def test_wrong_usage_is_one_line_in_our_own_words_and_leaves_with_2(case: str, ssba_command: Command) -> None:
+    options, reason = WRONG_USAGE[case]
+    said = ssba_command("explain", *options)
+    assert (said.code, said.out) == (USAGE, "")
+    (line,) = said.err.splitlines()
+    assert line.startswith("ssba: ")
+    assert reason in line
+
+
+def test_missing_folder_is_refused_before_the_search(
+    ssba_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Service, "explain", lambda *_: pytest.fail("the search was begun"))
+    said = ssba_command("explain", "--row", POOR, "--out", "no/where.txt")
+    assert (said.code, "there is no folder no" in said.err) == (REFUSED, True)
+
+
+def test_constraint_that_cannot_be_read_is_told_in_one_line_with_the_place(ssba_command: Command) -> None:
+    said = ssba_command("explain", "--row", POOR, "--constraint", "age=x.age")
+    assert said.err == (
+        "ssba: cannot read the constraint 'age=x.age': unexpected '=' at '=x.age'; write two equal signs, as "
+        "in: sex == x.sex\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
+def test_reader_that_has_had_enough_ends_it_quietly(project: Path) -> None:
+    program = "from ssba.apps.cli import main; main()"
+    arguments = ["explain", "--project", str(project), "--row", str(POOR)]
+    for form in ("table", "json"):
+        running = subprocess.Popen(
+            [sys.executable, "-c", program, *arguments, "--format", form],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.stderr is not None
+        with running.stderr:
+            assert running.stderr.read() == b""
+        assert running.wait() == UNREAD

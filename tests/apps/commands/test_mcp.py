@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import ssba
 from ssba.apps.exits import REFUSED
 
@@ -41,6 +43,24 @@ def test_it_serves_the_project_that_is_named(tmp_path: Path) -> None:
     served = run("mcp", "--project", str(file), stdin=f"{json.dumps(HELLO)}\n")
     assert served.returncode == 0, served.stderr
     assert json.loads(served.stdout)["result"]["serverInfo"]["title"] == "Ward 7"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+def test_somebody_at_a_terminal_learns_first_that_a_client_is_expected(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "mcp", "--project", str(tmp_path / "none.toml")],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    os.close(ours)
+    os.close(theirs)
+    first, second = done.stderr.splitlines()
+    assert "a client of the Model Context Protocol is expected on stdin" in first
+    assert second.startswith("ssba: --project ")
 
 
 def test_a_project_that_cannot_be_opened_is_refused_on_stderr(tmp_path: Path) -> None:

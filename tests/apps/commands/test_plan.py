@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
 from tests.loans import POOR, Command
 from tests.support import every
 
-from ssba.apps.exits import NO_ANSWER, REFUSED
+from ssba.apps.exits import NO_ANSWER, REFUSED, USAGE
 from ssba.apps.project.choice import ProjectChoice, open_choice
 from ssba.apps.requests import PlanRequest
 from ssba.apps.service import Service
@@ -69,13 +70,25 @@ def test_infeasible_constraints_are_said_without_a_plan(ssba_command: Command) -
     assert "contradict each other" in said.out
 
 
-def test_refusals_are_one_line(ssba_command: Command) -> None:
-    for options, reason in (
-        (("--answer", 7), "the last of the answers is number"),
-        (("--effort", "debt=much"), "--effort debt: 'much' is not a number"),
-        (("--max-step", "wealth=2"), "'wealth'"),
+def test_refusals_are_one_line_and_come_before_the_search(
+    ssba_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Service, "explain", lambda *_: pytest.fail("the search was begun"))
+    for code, options, reason in (
+        (USAGE, ("--answer", 3), "--answer 3: 1 answer is asked for; ask for more with --k 3"),
+        (USAGE, ("--effort", "debt=much"), "--effort debt: 'much' is not a number"),
+        (USAGE, ("--max-step", "debt=0"), "--max-step debt=0: give a number above 0"),
+        (REFUSED, ("--max-step", "wealth=2"), "--max-step: unknown column 'wealth'"),
+        (REFUSED, ("--out", "no/where.txt"), "there is no folder no"),
     ):
         said = ssba_command("plan", "--row", POOR, *options)
-        assert said.code == REFUSED
+        assert said.code == code
         (line,) = said.err.splitlines()
         assert reason in line
+
+
+def test_answer_that_was_not_found_is_refused_as_the_command_line_counts(ssba_command: Command) -> None:
+    narrow = ("--constraint", "income <= x.income + 1", "--constraint", "debt >= x.debt - 1")
+    said = ssba_command("plan", "--row", POOR, *narrow, "--k", 2, "--answer", 2)
+    assert said.code == REFUSED
+    assert said.err == "ssba: --answer 2: there is 1 answer, and no further one was found\n"

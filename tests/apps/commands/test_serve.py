@@ -36,6 +36,7 @@ def started(*arguments: str, **variables: str) -> Iterator[tuple["subprocess.Pop
         assert running.stdout is not None
         line = running.stdout.readline()
         (url,) = re.findall(r"http://\S+", line) or [""]
+        assert url == "" or re.fullmatch(r"ssba serves Heart patients: \S+ \(Ctrl-C stops\)\n", line)
         yield running, url
     finally:
         running.kill()

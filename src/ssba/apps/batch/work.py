@@ -67,7 +67,7 @@ class Worker:
         try:
             outcomes = self._outcomes(chunk, Meter(UNLIMITED, report=stop))
         except SsbaError as error:
-            return Refused(str(error))
+            return Refused(error.one_line)
         asked = [
             Asked(number, own, outcome)
             for number, own, outcome in zip(chunk.numbers, chunk.ids, outcomes, strict=True)

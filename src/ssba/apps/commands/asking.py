@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ssba.apps.cells import read_conditions, read_number, read_values
-from ssba.apps.limits import UNLIMITED
+from ssba.apps.cells import option_number, read_conditions, read_values
+from ssba.apps.limits import UNLIMITED, Meter
 from ssba.apps.project.choice import ProjectChoice, open_choice
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.requests import PredictRequest, RowsRequest
 from ssba.apps.service import Service
+from ssba.apps.usage import UsageError
 from ssba.errors import ArgumentError
 from ssba.json_form import read_json
 from ssba.options import Diversity, Sparsity
@@ -119,7 +120,7 @@ def open_service(choice: ProjectChoice) -> Service:
     return Service(open_asked(choice), limits=UNLIMITED)
 
 
-def query_fields(service: Service, given: RowOptions) -> dict[str, Any]:
+def query_fields(service: Service, given: RowOptions, meter: Meter) -> dict[str, Any]:
     """Return the fields that say which row is meant; where none is named, choose one and say so."""
     columns = {one.name: one for one in service.columns}
     found: dict[str, Any] = {"set": read_values("--set", given.set or (), columns)}
@@ -130,10 +131,10 @@ def query_fields(service: Service, given: RowOptions) -> dict[str, Any]:
     if given.values is not None:
         found["values"] = _read_row(given.values)
     if len(found) == 1:
-        found["row"] = _example_row(service)
+        found["row"] = _example_row(service, meter)
         sys.stderr.write(f"ssba: row {found['row']}, since none was named by --row, --where or --values\n")
     if len(found) > 2:
-        raise ArgumentError("--row, --where and --values each name a row; give one of them")
+        raise UsageError("--row, --where and --values each name a row; give one of them")
     return found
 
 
@@ -161,6 +162,8 @@ def _budget(rows: int | None, seconds: float | None, service: Service) -> dict[s
     """Return the budget where a part of it is given; the other part is the project's."""
     if rows is None and seconds is None:
         return None
+    if seconds is not None and not seconds > 0:
+        raise UsageError(f"--budget-seconds {seconds:g}: give a number above 0")
     own = service.project.settings.budget
     return {"rows": rows or own.rows, "seconds": own.seconds if seconds is None else seconds}
 
@@ -172,12 +175,12 @@ def _margin(text: str) -> Any:
     (0.5, {'kind': 'score_margin', 'amount': 0.1})
     """
     kind, colon, amount = text.rpartition(":")
-    number = read_number(amount, "--margin")
+    number = option_number(amount, "--margin")
     if not colon:
         return number
     if kind == "score":
         return {"kind": "score_margin", "amount": number}
-    raise ArgumentError(f"--margin {text!r}: give a distance such as 0.5, or score:0.1")
+    raise UsageError(f"--margin {text!r}: give a distance such as 0.5, or score:0.1")
 
 
 def _read_row(file: Path) -> dict[str, Any]:
@@ -193,12 +196,14 @@ def _read_row(file: Path) -> dict[str, Any]:
     return row
 
 
-def _example_row(service: Service) -> int:
+def _example_row(service: Service, meter: Meter) -> int:
     """Choose a row that needs a change: the project's example, else the first."""
     example = service.project.example_row
-    if example is not None and not service.predict(PredictRequest(row=example)).prediction["reached"]:
-        return example
-    found = service.rows(RowsRequest(reached=False, limit=1)).rows
+    if example is not None:
+        said = service.predict(PredictRequest(row=example), meter).prediction
+        if not said["reached"]:
+            return example
+    found = service.rows(RowsRequest(reached=False, limit=1), meter).rows
     if not found:
         raise ArgumentError(
             "every row of the data reaches the target already; name a row with --row, or another --target"

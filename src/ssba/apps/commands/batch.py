@@ -18,11 +18,13 @@ from ssba.apps.batch.table import ERROR
 from ssba.apps.batch.work import Job, Refused, Worker
 from ssba.apps.commands.asking import AnswerOptions, answer_fields, open_asked, open_service
 from ssba.apps.commands.groups import with_groups
-from ssba.apps.commands.printing import check_folder, interruptible
+from ssba.apps.commands.printing import check_folder, interruptible, waiting
+from ssba.apps.limits import Meter
 from ssba.apps.project.choice import ProjectChoice, with_project
 from ssba.apps.refusals import read_request
 from ssba.apps.requests import CohortRequest
 from ssba.apps.service import Service
+from ssba.apps.usage import UsageError
 from ssba.errors import ArgumentError
 from ssba.extras import require
 from ssba.options import Budget
@@ -85,10 +87,10 @@ def batch(
     on where it was. The file is the same whether one process, many or a cluster worked on it.
     """
     _check(how)
-    with interruptible("nothing was begun"):
+    with interruptible("nothing was begun"), waiting() as meter:
         service = open_service(choice)
         request = _request(service, asked)
-        source = _source(service, rows)
+        source = _source(service, rows, meter)
         digests = {
             "project": project_digest(service),
             "request": request_digest(
@@ -116,12 +118,10 @@ def batch(
 def _check(how: BatchOptions) -> None:
     require("pyarrow", "arrow", "writing a Parquet file")
     if how.out.suffix.lower() != ".parquet":
-        raise ArgumentError(f"--out {how.out}: the name must end in .parquet")
+        raise UsageError(f"--out {how.out}: the name must end in .parquet")
     check_folder(how.out)
     if (how.ray or how.ray_address is not None) and how.workers > 1:
-        raise ArgumentError(
-            "--workers are processes of this machine, and a Ray cluster has its own; give one"
-        )
+        raise UsageError("--workers are processes of this machine, and a Ray cluster has its own; give one")
 
 
 def _request(service: Service, asked: AnswerOptions) -> CohortRequest:
@@ -131,11 +131,11 @@ def _request(service: Service, asked: AnswerOptions) -> CohortRequest:
     return read_request(CohortRequest, {**fields, "budget": Budget(rows)})
 
 
-def _source(service: Service, file: Path | None) -> Source:
+def _source(service: Service, file: Path | None, meter: Meter) -> Source:
     wanted = Wanted(tuple(service.columns), service.project.settings.id)
     if file is not None:
         return open_source(file, wanted)
-    return TableSource(service.project.table, service.cohort_rows(CohortRequest()), wanted)
+    return TableSource(service.project.table, service.cohort_rows(CohortRequest(), meter), wanted)
 
 
 def _crew(job: Job, worker: Worker, how: BatchOptions) -> Crew:

@@ -15,7 +15,7 @@ from ssba.apps.commands.asking import (
     query_fields,
 )
 from ssba.apps.commands.groups import with_groups
-from ssba.apps.commands.printing import Out, draw, echo, interruptible
+from ssba.apps.commands.printing import Out, check_folder, draw, echo, interruptible, waiting
 from ssba.apps.exits import NO_ANSWER
 from ssba.apps.project.choice import ProjectChoice, with_project
 from ssba.apps.refusals import read_request
@@ -51,16 +51,22 @@ def explain(
 
     Without --row, --where or --values it is about a row that does not have that outcome yet.
     """
+    check_folder(out)
+    page = None
     with interruptible("nothing was written"):
-        service = open_service(choice)
-        fields = {**query_fields(service, which), **answer_fields(asked, budget_seconds, service)}
-        reply = service.explain(read_request(ExplainRequest, fields))
-        if why_not and not has_answer(reply):
-            reply = service.why_not(WhyNotRequest(explanation=reply.explanation))
-        if format == "json":
+        with waiting() as meter:
+            service = open_service(choice)
+            wishes = answer_fields(asked, budget_seconds, service)
+            request = read_request(ExplainRequest, {**wishes, **query_fields(service, which, meter)})
+            reply = service.explain(request, meter)
+            if why_not and not has_answer(reply):
+                reply = service.why_not(WhyNotRequest(explanation=reply.explanation), meter)
+            if format == "html":
+                page = service.report(AdviceRequest(explanation=reply.explanation), meter)
+        if page is not None:
+            echo(page, out)
+        elif format == "json":
             echo(reply.model_dump_json(indent=2), out)
-        elif format == "html":
-            echo(service.report(AdviceRequest(explanation=reply.explanation)), out)
         else:
             draw(partial(print_reply, service=service, reply=reply), out)
     if not has_answer(reply):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import ssba
+from ssba.apps.commands.printing import check_folder, waiting
 from ssba.apps.loading import read_table
 from ssba.apps.model_files import ModelFile, Trust, load_model
 from ssba.apps.project.choice import ProjectChoice, with_model_and_data
@@ -19,6 +20,7 @@ from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.read import PROJECT_FILES
 from ssba.apps.project.settings import ProjectSettings
 from ssba.apps.project.write import project_text
+from ssba.apps.usage import UsageError
 from ssba.errors import ArgumentError
 from ssba.extras import require
 
@@ -61,15 +63,20 @@ def init(
     if heart:
         if choice != ProjectChoice() or (out, row_id, module) != (None, None, None):
             raise typer.BadParameter("--heart brings its own model and data; leave out options about others")
-        _write_heart(folder or Path(), force)
+        with waiting():
+            lines = _write_heart(folder or Path(), force)
+        typer.echo(lines)
         return
     if choice.data is None or choice.model is None or folder is not None:
         raise typer.BadParameter("give --data and --model, or --heart [FOLDER] for a whole example")
     file = out or Path(PROJECT_FILES[0])
     if file.suffix.lower() != ".toml":
-        raise ArgumentError(f"--out {file}: the name of the file must end in .toml")
+        raise UsageError(f"--out {file}: the name of the file must end in .toml")
+    check_folder(file)
     _refuse_to_overwrite([file], force)
-    _write(file, draft_project(_given(choice, file.parent, row_id, module)), choice.trust_pickle)
+    with waiting():
+        lines = _write(file, draft_project(_given(choice, file.parent, row_id, module)), choice.trust_pickle)
+    typer.echo(lines)
 
 
 def _given(choice: ProjectChoice, folder: Path, row_id: str | None, module: str | None) -> OpenedProject:
@@ -97,20 +104,20 @@ def _relative(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
-def _write(file: Path, draft: Draft, trusts_pickle: bool) -> None:
+def _write(file: Path, draft: Draft, trusts_pickle: bool) -> str:
     project = draft.project
     suggestions = ssba.suggest_constraints(project.rows)
     text = project_text(project.settings, draft.explainer.columns, suggestions, draft.notes)
     file.write_text(text, encoding="utf-8")
-    typer.echo(
+    return (
         f"{file} is written: {len(project.rows):,} rows with {len(project.rows.columns)} columns, toward "
         f"{draft.explainer.target}. {len(suggestions.texts)} suggested constraints are in it, switched off: "
-        "keep those that are right."
+        "keep those that are right.\n"
+        + _next(project, draft.explainer, file, "--trust-pickle" if trusts_pickle else "")
     )
-    _tell_next(project, draft.explainer, file, "--trust-pickle" if trusts_pickle else "")
 
 
-def _write_heart(folder: Path, force: bool) -> None:
+def _write_heart(folder: Path, force: bool) -> str:
     """Write data, model and project file of the packaged heart patients."""
     require("skops", "skops", "writing a skops file")
     from skops import io
@@ -125,11 +132,10 @@ def _write_heart(folder: Path, force: bool) -> None:
     io.dump(project.model, model)
     notes = {"data": ssba.datasets.load_heart().attribution}
     file.write_text(project_text(project.settings, explainer.columns, notes=notes), encoding="utf-8")
-    typer.echo(
+    return (
         f"{data}, {model} and {file} are written: {len(project.table):,} heart patients, and a model of "
-        "their diagnosis."
+        f"their diagnosis.\n{_next(project, explainer, file)}"
     )
-    _tell_next(project, explainer, file)
 
 
 def _refuse_to_overwrite(files: Sequence[Path], force: bool) -> None:
@@ -138,13 +144,13 @@ def _refuse_to_overwrite(files: Sequence[Path], force: bool) -> None:
         raise ArgumentError(f"{', '.join(there)} {verb} there already; add --force to overwrite")
 
 
-def _tell_next(project: OpenedProject, explainer: ssba.Explainer, file: Path, trust: str = "") -> None:
+def _next(project: OpenedProject, explainer: ssba.Explainer, file: Path, trust: str = "") -> str:
     """Say what to try next."""
     row = _row_with_an_answer(project, explainer)
     where = "" if file == Path(PROJECT_FILES[0]) else f"--project {shlex.quote(str(file))}"
     commands = ("ssba check", f"ssba explain --row {row}", f"ssba plan --row {row}", "ssba serve")
     lines = [" ".join(filter(None, (one, where, trust))) for one in commands]
-    typer.echo("Next:\n" + "\n".join(f"  {line}" for line in lines))
+    return "Next:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def _row_with_an_answer(project: OpenedProject, explainer: ssba.Explainer) -> int:

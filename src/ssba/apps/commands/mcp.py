@@ -30,7 +30,9 @@ def mcp(
 
     # Before the model is loaded, which may print.
     wire = take_stdout()
-    service = Service(open_choice(choice), limits=Limits(max_rows, max_seconds))
     if sys.stdin.isatty():
-        sys.stderr.write("ssba: a client of the Model Context Protocol is expected on stdin\n")
+        sys.stderr.write(
+            "ssba: a client of the Model Context Protocol is expected on stdin; Ctrl-C or Ctrl-D stops\n"
+        )
+    service = Service(open_choice(choice), limits=Limits(max_rows, max_seconds))
     serve_stdio(service, Desk(workers=1), wire)

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
-from ssba.apps.cells import read_numbers
+from ssba.apps.cells import read_amounts
 from ssba.apps.commands.asking import (
     AnswerOptions,
     BudgetSeconds,
@@ -19,13 +19,15 @@ from ssba.apps.commands.asking import (
 )
 from ssba.apps.commands.explain import has_answer, print_reply
 from ssba.apps.commands.groups import with_groups
-from ssba.apps.commands.printing import Out, draw, echo, interruptible
+from ssba.apps.commands.printing import Out, check_folder, draw, echo, interruptible, waiting
 from ssba.apps.exits import NO_ANSWER
 from ssba.apps.project.choice import ProjectChoice, with_project
 from ssba.apps.refusals import read_request
 from ssba.apps.requests import ExplainReply, ExplainRequest, PlanReply, PlanRequest
 from ssba.apps.service import Service
 from ssba.apps.tables import print_plan
+from ssba.apps.usage import UsageError
+from ssba.errors import ArgumentError
 from ssba.results import Plan
 
 
@@ -67,12 +69,19 @@ def plan(
     Where no answer was found the steps lead to the bounded move; where there is none either, or nothing to
     change, the explanation is printed instead.
     """
+    check_folder(out)
+    _check_answer(steps.answer, asked.k or 1)
     with interruptible("nothing was written"):
-        service = open_service(choice)
-        fields = {**query_fields(service, which), **answer_fields(asked, budget_seconds, service)}
-        reply = service.explain(read_request(ExplainRequest, fields))
-        if reply.explanation["counterfactuals"] or reply.explanation["bounded"]:
-            reply = service.plan(plan_request(reply, steps))
+        with waiting() as meter:
+            service = open_service(choice)
+            how = step_fields(service, steps)
+            wishes = answer_fields(asked, budget_seconds, service)
+            request = read_request(ExplainRequest, {**wishes, **query_fields(service, which, meter)})
+            reply = service.explain(request, meter)
+            if found := reply.explanation["counterfactuals"] or reply.explanation["bounded"]:
+                _check_found(steps.answer, len(found) if isinstance(found, list) else 1)
+                how = {**how, "explanation": reply.explanation}
+                reply = service.plan(read_request(PlanRequest, how), meter)
         if format == "json":
             echo(reply.model_dump_json(indent=2), out)
         else:
@@ -81,17 +90,28 @@ def plan(
         raise typer.Exit(NO_ANSWER)
 
 
-def plan_request(reply: ExplainReply, steps: PlanOptions) -> PlanRequest:
-    """Return the request for steps to an answer that was found."""
-    return read_request(
-        PlanRequest,
-        {
-            "explanation": reply.explanation,
-            "answer": steps.answer - 1,
-            "effort": read_numbers("--effort", steps.effort or ()) or None,
-            "max_step": read_numbers("--max-step", steps.max_step or ()) or None,
-        },
-    )
+def _check_answer(answer: int, asked: int) -> None:
+    """Refuse an answer that is not asked for, before any search."""
+    if answer > asked:
+        there = "1 answer is" if asked == 1 else f"{asked} answers are"
+        raise UsageError(f"--answer {answer}: {there} asked for; ask for more with --k {answer}")
+
+
+def _check_found(answer: int, found: int) -> None:
+    """Refuse an answer that was not found; the bounded move counts as one."""
+    if answer > found:
+        there = "there is 1 answer" if found == 1 else f"there are {found} answers"
+        raise ArgumentError(f"--answer {answer}: {there}, and no further one was found")
+
+
+def step_fields(service: Service, steps: PlanOptions) -> dict[str, Any]:
+    """Return the fields of a request that say how the steps shall be."""
+    columns = {one.name: one for one in service.columns}
+    return {
+        "answer": steps.answer - 1,
+        "effort": read_amounts("--effort", steps.effort or (), columns) or None,
+        "max_step": read_amounts("--max-step", steps.max_step or (), columns) or None,
+    }
 
 
 def _print(console: Console, service: Service, reply: ExplainReply) -> None:

@@ -1,19 +1,30 @@
 """Where the results of a command go: to the terminal, to a pipe, or to a file."""
 
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
 
-from ssba.apps.exits import INTERRUPTED
+from ssba.apps.exits import INTERRUPTED, TERMINATED
+from ssba.apps.limits import UNLIMITED, Meter
 from ssba.errors import ArgumentError
+from ssba.models.tally import watched
 
 WIDTH = 110
 """Of tables in a file."""
+
+PATIENCE = 1.0
+"""Seconds that may pass before somebody who waits at a terminal is shown a sign of work."""
 
 Out = Annotated[
     Path | None,
@@ -28,7 +39,6 @@ def echo(text: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text)
         return
-    check_folder(out)
     with whole_or_nothing(out) as unfinished:
         unfinished.write_text(f"{text.rstrip()}\n", encoding="utf-8")
     typer.echo(f"{out} is written", err=True)
@@ -47,9 +57,9 @@ def draw(show: Callable[[Console], None], out: Path | None) -> None:
     echo(page.getvalue(), out)
 
 
-def check_folder(out: Path) -> None:
-    """Refuse a file whose folder is not there."""
-    if not out.parent.is_dir():
+def check_folder(out: Path | None) -> None:
+    """Refuse a file whose folder is not there; called before the work whose results it gets."""
+    if out is not None and not out.parent.is_dir():
         raise ArgumentError(f"{out}: there is no folder {out.parent}; make it first, or choose another name")
 
 
@@ -65,15 +75,65 @@ def whole_or_nothing(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def waiting() -> Iterator[Meter]:
+    """Show at a terminal that work is going on, and about how many rows the model was asked so far.
+
+    The sign is on stderr, appears when `PATIENCE` is over and is removed at the end. What is asked by way of
+    the meter is counted, and so is what the library asks directly.
+    """
+    if not sys.stderr.isatty():
+        yield Meter(UNLIMITED)
+        return
+    # Plain characters, which every terminal can show.
+    sign = Spinner("line", text="working")
+    shown = Live(sign, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    timer = threading.Timer(PATIENCE, shown.start)
+    timer.daemon = True
+    timer.start()
+    meter = Meter(UNLIMITED, report=lambda rows: sign.update(text=f"asking the model: {rows:,} rows so far"))
+    try:
+        with watched(meter):
+            yield meter
+    finally:
+        timer.cancel()
+        # It may be about to show the sign just now.
+        timer.join()
+        shown.stop()
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came, which ends work as Ctrl-C does."""
+
+
+@contextmanager
 def interruptible(state: str) -> Iterator[None]:
-    """Leave on Ctrl-C with a line about the state in which things are left."""
+    """Leave on Ctrl-C or SIGTERM with a line about the state in which things are left."""
+    try:
+        with _sigterm_raised():
+            yield
+    except _Terminated:
+        _leave("terminated", state, TERMINATED)
+    except KeyboardInterrupt:
+        _leave("interrupted", state, INTERRUPTED)
+
+
+@contextmanager
+def _sigterm_raised() -> Iterator[None]:
+    """Raise on SIGTERM, so that files are closed and other processes ended; only main threads get signals."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
-    except KeyboardInterrupt:
-        leave_interrupted(state)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
-def leave_interrupted(state: str) -> NoReturn:
-    """Leave as Ctrl-C asks, with a line about the state in which things are left."""
-    typer.echo(f"ssba: interrupted; {state}", err=True)
-    raise typer.Exit(INTERRUPTED) from None
+def _leave(how: str, state: str, code: int) -> NoReturn:
+    typer.echo(f"ssba: {how}; {state}", err=True)
+    raise typer.Exit(code) from None

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from ssba.apps.commands.printing import waiting
 from ssba.apps.limits import Limits
 from ssba.apps.project.choice import ProjectChoice, open_choice, with_project
 from ssba.extras import require
@@ -98,13 +100,15 @@ def serve(choice: ProjectChoice, options: ServeOptions) -> None:
     settings = _settings(options)
     listening = bind(options.host, options.port)
     with listening:
-        project = open_choice(choice)
-        service = Service(project, options.workers, Limits(options.max_rows, options.max_seconds))
+        with waiting():
+            project = open_choice(choice)
+            service = Service(project, options.workers, Limits(options.max_rows, options.max_seconds))
         server = StoppingServer(create_app(service, settings))
         start_logging(options.log_values)
         # From here on nobody who read the address is turned away.
         listening.listen()
-        typer.echo(f"{project.settings.title or 'ssba'}: {url_of(options.host, listening)} (Ctrl-C stops)")
+        what = project.settings.title or Path(project.settings.data).name
+        typer.echo(f"ssba serves {what}: {url_of(options.host, listening)} (Ctrl-C stops)")
         # Ctrl-C is the way to stop, not a fault.
         with suppress(KeyboardInterrupt), warnings.catch_warnings():
             # What a call warns about may quote the rows that it was asked about.

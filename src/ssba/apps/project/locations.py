@@ -54,7 +54,7 @@ def told_at(place: str, *kinds: type[SsbaError]) -> Iterator[None]:
     try:
         yield
     except kinds as error:
-        raise type(error)(f"{place}: {error}") from error
+        raise error.located(place) from error
 
 
 NOWHERE = Locations()

@@ -118,11 +118,16 @@ class _Token:
 
 
 def _unreadable(text: str, start: int, problem: str, fix: str) -> ConstraintError:
-    """Say what is wrong where, with a caret under the place and what to write instead."""
+    """Say what is wrong where and what to write instead, with a caret under the place or in one line."""
     visible = "".join(character if character.isprintable() else " " for character in text)
     left = max(0, start - 60)
     place = f"    {visible[left : start + 40]}\n    {' ' * (start - left)}^"
-    return ConstraintError(f"cannot read this constraint: {problem}\n{place}\nwrite {fix}")
+    rest = visible[start : start + 40].rstrip()
+    at = f" at {rest!r}" if rest else ""
+    return ConstraintError(
+        f"cannot read this constraint: {problem}\n{place}\nwrite {fix}",
+        f"cannot read the constraint {visible!r:.80}: {problem}{at}; write {fix}",
+    )
 
 
 def _tokens(text: str) -> Iterator[_Token]:
