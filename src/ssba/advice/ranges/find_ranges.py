@@ -14,7 +14,7 @@ from ssba.advice.context import Context
 from ssba.advice.ranges.box import Box, Mask, Rng, drawn, grow, peel, point_box, samples
 from ssba.advice.rows import changed_columns, feasible_rows, inside_regions, is_answer, reaches
 from ssba.arguments import whole
-from ssba.columns.features import Feature
+from ssba.columns.features import LARGEST_SINGLE, Feature
 from ssba.columns.space import Matrix
 from ssba.errors import ArgumentError
 from ssba.models.targets import describe
@@ -117,7 +117,9 @@ def _around(field: _Field) -> Box:
     low = np.min([one.lower for one in homes], axis=0)[columns]
     high = np.max([one.upper for one in homes], axis=0)[columns]
     far = _FAR * context.engine.metric.scale[columns]
-    low, high = np.where(np.isfinite(low), low, center - far), np.where(np.isfinite(high), high, center + far)
+    # The end of what 32 bits can hold is no more of a limit than infinity, and models overflow there.
+    low = np.where(low > -LARGEST_SINGLE, low, center - far)
+    high = np.where(high < LARGEST_SINGLE, high, center + far)
     low, high = np.minimum(low, center), np.maximum(high, center)
     grid = context.engine.space.grid
     step = np.where(grid.stepped, grid.numerator / grid.denominator, 0.0)[columns]
