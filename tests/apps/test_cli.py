@@ -293,6 +293,7 @@ def test_demo_credits_the_data(run: Run, study: Study) -> None:
     assert study.heart.attribution in one_line(run.out)
 
 
+@pytest.mark.slow
 def test_demo_without_matplotlib_says_in_one_line_that_the_map_was_skipped(
     without_matplotlib: Run,
 ) -> None:
@@ -301,6 +302,7 @@ def test_demo_without_matplotlib_says_in_one_line_that_the_map_was_skipped(
     assert told in without_matplotlib.out
 
 
+@pytest.mark.slow
 def test_demo_answers_for_a_patient_with_nothing_to_change(without_matplotlib: Run, healthy: int) -> None:
     assert f"Patient {healthy} (" in without_matplotlib.out
     assert "nothing to change" in one_line(without_matplotlib.out)

@@ -25,8 +25,8 @@ import ssba
 Row = dict[str, Any]
 STAGES = ("I", "II", "III")
 PAINS = ("none", "mild", "strong")
-# 200 examples of 50 queries each: 10,000 generated cases.
-MIXED_EXAMPLES, REAL_EXAMPLES, QUERIES = 100, 100, 50
+# 110 examples of 50 queries each: 5,500 generated cases.
+MIXED_EXAMPLES, REAL_EXAMPLES, QUERIES = 50, 60, 50
 TINY = ssba.Budget(rows=90)
 
 _rng = np.random.default_rng(13)

@@ -318,6 +318,7 @@ def test_second_run_on_an_output_is_refused(ssba_command: Command, some: Path, o
     assert list(out.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_many_processes_can_be_interrupted_and_write_what_one_does(
     ssba_command: Command, project: Path, many: Path, out: Path, by_one_process: Path
 ) -> None:
