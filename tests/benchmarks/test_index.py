@@ -39,6 +39,7 @@ def test_the_bare_passes_find_what_the_index_finds(table: Table, share: float) -
         assert pass_over_columns(np.asfortranarray(rows), table.factor, bounds, 10).tolist() == expected
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_every_section_and_all_methods_agree(tmp_path: Path) -> None:
     out = tmp_path / "figures"
     index.main(["--quick", "--out", str(out), "--folder", str(tmp_path)])

@@ -86,7 +86,9 @@ def explained(explainer: ssba.Explainer, query: Any, rules: list[str]) -> int:
 
 # That a column holds a single value is told at every turn.
 @pytest.mark.filterwarnings("ignore::ssba.SsbaWarning")
-@pytest.mark.parametrize("scale", ["std", "mad", "none"])
+@pytest.mark.parametrize(
+    "scale", ["std", *(pytest.param(one, marks=pytest.mark.slow) for one in ("mad", "none"))]
+)
 @pytest.mark.parametrize("by_labels", [True, False])
 def test_strange_columns(scale: Any, by_labels: bool) -> None:
     asked = 0

@@ -119,7 +119,7 @@ def test_wrong_usage_leaves_with_2(run: Runner) -> None:
 
 def test_only_toml_is_written(run: Runner) -> None:
     code, _, err = run("init --data rows.csv --model model.skops --out ssba.yaml")
-    assert (code, err) == (1, "ssba: --out ssba.yaml: the name of the file must end in .toml\n")
+    assert (code, err) == (2, "ssba: --out ssba.yaml: the name of the file must end in .toml\n")
 
 
 def test_heart_is_a_whole_example(run: Runner) -> None:
