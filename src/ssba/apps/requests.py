@@ -110,6 +110,27 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True)
 
 
+class Ruled(Request):
+    """What every answer shall meet."""
+
+    constraints: Annotated[
+        Constraints, Field(description="Constraints as text, beside those of the project.")
+    ] = ()
+    project_constraints: Annotated[
+        bool, Field(description="Whether the project's own constraints hold, too.")
+    ] = True
+
+
+class Searched(Ruled):
+    """What is asked of the answers, and what finding them may cost."""
+
+    options: Annotated[OptionsField, Field(description="What to ask of the answers.")] = Options()
+    budget: Annotated[
+        BudgetField,
+        Field(description="Model rows a query and seconds to spend at most; the project's by default."),
+    ] = None
+
+
 class Query(Request):
     """Which row is meant: one of the data, by its number or by some of its values, or a row of one's own."""
 
@@ -152,24 +173,12 @@ class PredictRequest(Aimed):
     """Asks what the model says about a row."""
 
 
-class CheckRequest(Query):
+class CheckRequest(Ruled, Query):
     """Asks what constraints mean for a row."""
 
-    constraints: Annotated[
-        Constraints, Field(description="Constraints as text, beside those of the project.")
-    ] = ()
-    project_constraints: Annotated[
-        bool, Field(description="Whether the project's own constraints hold, too.")
-    ] = True
 
-
-class ExplainRequest(Aimed, CheckRequest):
+class ExplainRequest(Searched, Aimed):
     """Asks for the smallest feasible change that gives the desired outcome."""
-
-    options: Annotated[OptionsField, Field(description="What to ask of the answers.")] = Options()
-    budget: Annotated[
-        BudgetField, Field(description="Model rows and seconds to spend at most; the project's by default.")
-    ] = None
 
 
 class AdviceRequest(ExplainRequest):
@@ -226,7 +235,7 @@ class RowsRequest(Request):
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows to return at most.")] = 20
 
 
-class CohortRequest(Request):
+class CohortRequest(Searched):
     """Asks what it would take for many rows."""
 
     rows: Annotated[
@@ -234,16 +243,6 @@ class CohortRequest(Request):
         Field(description="Rows of the data, counted from 0; null: all that do not reach the target."),
     ] = None
     by: Annotated[str | None, Field(description="A column of the data to compare groups by.")] = None
-    constraints: Annotated[
-        Constraints, Field(description="Constraints as text, beside those of the project.")
-    ] = ()
-    project_constraints: Annotated[
-        bool, Field(description="Whether the project's own constraints hold, too.")
-    ] = True
-    options: Annotated[OptionsField, Field(description="What to ask of the answers.")] = Options()
-    budget: Annotated[
-        BudgetField, Field(description="Model rows for each query; the project's by default.")
-    ] = None
 
 
 Json = dict[str, Any]

@@ -34,6 +34,8 @@ from ssba.apps.requests import (
     RowReply,
     RowsReply,
     RowsRequest,
+    Ruled,
+    Searched,
     TryReply,
     TryRequest,
     WhyNotReply,
@@ -281,11 +283,11 @@ class Service:
         """Return what a result says to a person, and the project's caution."""
         return {"sentence": self.names.told(result).sentence, "caution": self.project.settings.caution}
 
-    def _constraints(self, request: CheckRequest | CohortRequest) -> tuple[str, ...]:
+    def _constraints(self, request: Ruled) -> tuple[str, ...]:
         own = self.project.settings.constraints if request.project_constraints else ()
         return (*own, *request.constraints)
 
-    def _budget(self, request: ExplainRequest | CohortRequest) -> ssba.Budget:
+    def _budget(self, request: Searched) -> ssba.Budget:
         """Return what a query may spend; more than a whole request may spend is refused, not cut."""
         if request.budget is not None:
             self.limits.check(request.budget)

@@ -68,6 +68,13 @@ class Server:
         finally:
             record_of(request.scope).rows = meter.rows
 
+    def job(self, job_id: str) -> Job:
+        """Return a job, or refuse an id that is none's."""
+        job = self.jobs.get(job_id)
+        if job is None:
+            raise HTTPException(404, "there is no such job; those that ended are kept for an hour at most")
+        return job
+
     def close(self) -> None:
         """Stop all work, and take no more."""
         self.desk.close()
@@ -105,6 +112,7 @@ def create_app(service: Service, settings: ServeSettings | None = None) -> FastA
         _add_endpoint(app, server, endpoint)
     _add_rows(app, server)
     _add_cohorts(app, server)
+    _add_jobs(app, server)
     _add_about(app, server)
     app.router.routes.extend(server.agents.routes)
     document(app, service)
@@ -183,12 +191,6 @@ def _add_rows(app: FastAPI, server: Server) -> None:
 
 
 def _add_cohorts(app: FastAPI, server: Server) -> None:
-    def job_of(job_id: str) -> Job:
-        job = server.jobs.get(job_id)
-        if job is None:
-            raise HTTPException(404, "there is no such job; those that ended are kept for an hour at most")
-        return job
-
     @app.post(
         "/api/cohort",
         status_code=202,
@@ -205,6 +207,9 @@ def _add_cohorts(app: FastAPI, server: Server) -> None:
         job = server.jobs.start(asked, server.group)
         return _json(job.reply(), 202, {"Location": f"/api/cohort/{job.id}"})
 
+
+def _add_jobs(app: FastAPI, server: Server) -> None:
+    """Add the routes about a cohort that was started."""
     about_jobs = refusals_of(404)
 
     @app.get(
@@ -215,7 +220,7 @@ def _add_cohorts(app: FastAPI, server: Server) -> None:
         responses=about_jobs,
     )
     async def look(job_id: str) -> Response:
-        return _json(job_of(job_id).reply())
+        return _json(server.job(job_id).reply())
 
     @app.delete(
         "/api/cohort/{job_id}",
@@ -225,7 +230,7 @@ def _add_cohorts(app: FastAPI, server: Server) -> None:
         responses=about_jobs,
     )
     async def cancel(job_id: str) -> Response:
-        job = job_of(job_id)
+        job = server.job(job_id)
         server.jobs.cancel(job)
         return _json(job.reply())
 
@@ -237,7 +242,7 @@ def _add_cohorts(app: FastAPI, server: Server) -> None:
         responses={**about_jobs, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     )
     async def follow(job_id: str) -> Response:
-        return StreamingResponse(events(job_of(job_id)), media_type="text/event-stream")
+        return StreamingResponse(events(server.job(job_id)), media_type="text/event-stream")
 
 
 def _add_about(app: FastAPI, server: Server) -> None:
