@@ -84,7 +84,7 @@ def test_amounts_come_down_to_what_is_just_enough(context: Context, threshold: f
         return [Verdict(bound_of(one) > threshold) for one in given]
 
     (found,) = narrowed([attempt], terms, asks)
-    assert found.is_smallest
+    assert found.is_tight
     assert threshold < 1 + found.high[0]
     assert 1 + 0.95 * found.high[0] <= threshold * (1 + 1e-12)
     assert len(asked) <= 30
@@ -95,7 +95,7 @@ def test_an_attempt_that_the_budget_cut_short_is_not_called_the_smallest(context
     (attempt,) = attempts_alone(context, condition, None)
     (found,) = narrowed([attempt], terms, lambda given: [None for _ in given])
     assert found.high == attempt.high
-    assert not found.is_smallest
+    assert not found.is_tight
 
 
 def test_amounts_of_two_conditions_come_down_together(context: Context) -> None:

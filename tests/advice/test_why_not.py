@@ -60,7 +60,7 @@ def test_a_bound_is_moved_just_as_far_as_the_plane_asks() -> None:
         moved = float(relaxed.text.split("<=")[1]) - (3 - other)
         assert 1 < moved <= 1 / 0.95 * (1 + 1e-9)
         assert one.flips
-        assert one.is_smallest
+        assert one.is_tight
         assert bool(one.prediction)
         assert one.values[f"x{column}"] <= 3 - other + moved
 
@@ -109,7 +109,7 @@ def test_each_relaxation_flips_and_five_percent_less_does_not(
     context = context_of(explainer, [0.0, 0.0, 0.0], *texts)
     for one in why_not(context).relaxations:
         assert one.flips
-        assert one.is_smallest
+        assert one.is_tight
         assert explainer.explain([0.0, 0.0, 0.0], asked(context, one)).status == "found"
         if len(one.constraints) == 1 and one.relaxed[0] is not None:
             less = _shrunk(one.constraints[0], one.relaxed[0])
@@ -247,7 +247,7 @@ def test_the_budget_is_kept_and_nothing_untried_is_called_smallest() -> None:
         assert why.rows_used <= most_rows + 100
         assert why.ran_out
         for one in why.relaxations:
-            assert not one.is_smallest or one in full.relaxations
+            assert not one.is_tight or one in full.relaxations
             assert explainer.explain([0.0, 0.0, 0.0], asked(context, one)).status == "found"
     with pytest.raises(ssba.errors.ArgumentError, match="most_rows is 0"):
         why_not(context, told, most_rows=0)
@@ -328,7 +328,7 @@ def test_each_bound_of_a_pair_goes_just_as_far_as_its_own_answer_needs(age: int,
     (one,) = why_not(context).relaxations
     assert set(one.relaxed) == {f"age <= {age}", f"hours <= {hours}"}
     assert {name: after for name, (_, after) in one.changes.items()} == {"age": age, "hours": hours}
-    assert one.is_smallest
+    assert one.is_tight
     for tighter in ([f"age <= {age - 1}", f"hours <= {hours}"], [f"age <= {age}", f"hours <= {hours - 1}"]):
         assert explainer.explain({"age": 35, "hours": 38}, tighter).status == "bounded"
 
@@ -341,7 +341,7 @@ def test_what_is_called_the_smallest_cannot_be_a_step_tighter_as_far_as_explain_
     explainer = ssba.Explainer(model, WHOLE, target=True)
     query = {"age": 35, "hours": 38}
     context = context_of(explainer, query, "hours <= 40", "age <= 40")
-    called = [one for one in why_not(context).relaxations if one.is_smallest]
+    called = [one for one in why_not(context).relaxations if one.is_tight]
     assert called
     for one in called:
         bounds = {text.split()[0]: int(text.split()[-1]) for text in one.relaxed if text}
@@ -355,7 +355,7 @@ def test_smallest_is_said_with_what_shows_it() -> None:
     why = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *BOXED))
     assert why.best is not None
     assert why.best.is_proved
-    assert "The smallest relaxation that is enough (proved: none is with a bound a step" in why.sentence
+    assert "A relaxation that is just enough (proved: with a bound a step" in why.sentence
     short = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *BOXED), most_rows=9_000)
     for one in short.relaxations:
-        assert one.is_smallest or one.claim == "A relaxation that is enough, perhaps not the smallest"
+        assert one.is_tight or one.claim == "A relaxation that is enough, perhaps more than is needed"

@@ -44,7 +44,7 @@ def test_the_paragraph_names_what_holds_back_and_what_to_relax() -> None:
     assert WHY.sentence == (
         "No feasible row was found that reaches healthy; "
         '"trestbps within 20%" and "sex == x.sex" hold it back. '
-        "The smallest relaxation found to be enough (none was with a bound a step or a twentieth tighter): "
+        "A relaxation that is enough (with a bound a step or a twentieth tighter, no answer was found): "
         "let trestbps move by up to 24% instead of 20% (distance 1.25). "
         "Or: let sex be 'female', too and leave out \"margin=ball(0.2)\" (distance 2). "
         "1 pair of constraints was not tried. "
@@ -57,7 +57,7 @@ def test_a_contradiction_is_told_as_one() -> None:
     assert why.best is None
     assert why.sentence == (
         'No row meets the constraints at once: "age <= 30" and "age >= x.age" contradict each other. '
-        "The smallest relaxation that leaves feasible rows: let age go up to 61 instead of 30; "
+        "A relaxation that leaves feasible rows: let age go up to 61 instead of 30; "
         "none of them was found to reach it."
     )
     assert "no row was found that reaches the target" in ONLY_FEASIBLE.sentence

@@ -164,7 +164,7 @@ def _less_margin(margin: Any) -> Ladder:
 class Attempt:
     """Some conditions on their ladders: amounts that were not enough, and amounts that were.
 
-    `outcome` is what was found at the higher amounts. `is_smallest` tells that a little less of any of them
+    `outcome` is what was found at the higher amounts. `is_tight` tells that a little less of any of them
     was tried, too, and was not enough; `is_proved` that it cannot be.
     """
 
@@ -173,7 +173,7 @@ class Attempt:
     low: tuple[float, ...]
     high: tuple[float, ...]
     outcome: Find | None = None
-    is_smallest: bool = True
+    is_tight: bool = True
     is_proved: bool = False
 
     @property
@@ -242,9 +242,9 @@ def narrowed(
             break
         verdicts = asks([one.at(one.middle, terms) for one in going])
         both = list(zip(going, verdicts, strict=True))
-        done += [replace(one, is_smallest=False) for one, verdict in both if verdict is None]
+        done += [replace(one, is_tight=False) for one, verdict in both if verdict is None]
         going = [tighten(_halved(one, verdict)) for one, verdict in both if verdict is not None]
-    return done + [replace(one, is_smallest=False) for one in going]
+    return done + [replace(one, is_tight=False) for one in going]
 
 
 def _halved(attempt: Attempt, verdict: Verdict) -> Attempt:
@@ -284,11 +284,11 @@ def attempt_together(context: Context, conditions: tuple[Condition, ...], wanted
     return Attempt(owners, ladders, (0.0,) * len(owners), high)
 
 
-def without(conditions: tuple[Condition, ...], outcome: Find, is_smallest: bool) -> Attempt:
+def without(conditions: tuple[Condition, ...], outcome: Find, is_tight: bool) -> Attempt:
     """Return the attempt that leaves conditions out, where that is known to be enough."""
     ladders = tuple(left_out(f'leave out "{one.text}"') for one in conditions)
     ones = (1.0,) * len(conditions)
-    return Attempt(conditions, ladders, (0.0,) * len(conditions), ones, outcome, is_smallest)
+    return Attempt(conditions, ladders, (0.0,) * len(conditions), ones, outcome, is_tight)
 
 
 def _smallest(context: Context, condition: Condition, wanted: Row) -> tuple[Ladder, float] | None:

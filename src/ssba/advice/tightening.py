@@ -55,7 +55,7 @@ def _only_at(attempt: Attempt, place: int) -> Attempt:
 def checked(context: Context, attempts: Sequence[Attempt], terms: Terms, asks: Asks) -> list[Attempt]:
     """Try each bound of each attempt one step tighter than it is; what is still enough is taken.
 
-    An attempt counts as the smallest only where none of that is enough, and as proved where it cannot be.
+    An attempt counts as tight only where none of that is enough, and as proved where it cannot be.
     """
     done, going = [], list(attempts)
     for _ in range(_MOST_CHECKS):
@@ -75,11 +75,11 @@ def checked(context: Context, attempts: Sequence[Attempt], terms: Terms, asks: A
                 again.append(tightened(context, _without_unrelaxed(lower)))
                 continue
             known = [verdict for _, verdict in answers if verdict is not None]
-            is_smallest = len(known) == len(answers) and not _skips_a_ladder(one)
-            is_proved = is_smallest and all(verdict.is_proved for verdict in known)
-            done.append(replace(one, is_smallest=is_smallest, is_proved=is_proved))
+            is_tight = len(known) == len(answers) and not _skips_a_ladder(one)
+            is_proved = is_tight and all(verdict.is_proved for verdict in known)
+            done.append(replace(one, is_tight=is_tight, is_proved=is_proved))
         going = narrowed_each(context, again, terms, asks)
-    return done + [replace(one, is_smallest=False) for one in going]
+    return done + [replace(one, is_tight=False) for one in going]
 
 
 def _skips_a_ladder(attempt: Attempt) -> bool:

@@ -1,7 +1,7 @@
 """Why there is no answer, and small relaxations of constraints and limits that let one through.
 
 Everything said to flip was explained anew under the relaxed constraints, and found. A relaxation is called
-the smallest where each of its bounds alone, one step tighter (or 5% less loosened), was explained anew, too,
+tight where each of its bounds alone, one step tighter (or 5% less loosened), was explained anew, too,
 and was not enough: proved where the model can be opened, else as far as the search could tell.
 """
 
@@ -324,7 +324,7 @@ def _relaxation(attempt: Attempt) -> Relaxation:
         words=tuple(ladder.says(amount) for _, ladder, amount in steps),
         size=None if math.isinf(attempt.size) else attempt.size,
         flips=attempt.flips,
-        is_smallest=attempt.is_smallest,
+        is_tight=attempt.is_tight,
         is_proved=attempt.is_proved,
         changes={} if move is None else move.changes,
         values={} if move is None else move.values,

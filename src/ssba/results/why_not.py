@@ -54,7 +54,7 @@ class Relaxation:
     flips : bool
         Whether a counterfactual was found with it. Where not, it only makes contradicting constraints
         possible to meet.
-    is_smallest : bool
+    is_tight : bool
         Whether each of its bounds alone, one step tighter (5% less loosened where there are no steps), was
         explained anew and did not flip. Not so where the budget ended before; as sure as the search.
     is_proved : bool
@@ -68,7 +68,7 @@ class Relaxation:
     words: tuple[str, ...]
     size: float | None
     flips: bool
-    is_smallest: bool = True
+    is_tight: bool = True
     is_proved: bool = False
     changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
@@ -84,12 +84,12 @@ class Relaxation:
     @property
     def claim(self) -> str:
         """What it is, in words, and no more than was shown."""
-        if not self.is_smallest:
-            return "A relaxation that is enough, perhaps not the smallest"
+        if not self.is_tight:
+            return "A relaxation that is enough, perhaps more than is needed"
         tighter = "with a bound a step or a twentieth tighter"
         if self.is_proved:
-            return f"The smallest relaxation that is enough (proved: none is {tighter})"
-        return f"The smallest relaxation found to be enough (none was {tighter})"
+            return f"A relaxation that is just enough (proved: {tighter} it is not)"
+        return f"A relaxation that is enough ({tighter}, no answer was found)"
 
     @property
     def sentence(self) -> str:
@@ -192,8 +192,7 @@ def _nothing_flips(why: WhyNot) -> str:
             if why.is_there
             else "none of them was found to reach it"
         )
-        claim = "The smallest" if why.relaxations[0].is_smallest else "A"
-        return f"{claim} relaxation that leaves feasible rows: {least}; {then}."
+        return f"A relaxation that leaves feasible rows: {least}; {then}."
     pairs = f", nor any of {why.pairs_tried:,} pairs," if why.pairs_tried else ""
     return f"No single constraint{pairs} was found to be enough to relax."
 

@@ -160,7 +160,7 @@ def print_plan(console: Console, study: Study, answer: Explanation) -> None:
 
 
 def print_why_not(console: Console, study: Study, answer: Explanation) -> None:
-    """Show which rules are in the way, and the smallest relaxations that turn the answer."""
+    """Show which rules are in the way, and small relaxations that turn the answer."""
     console.print(f"Why not, and what to relax: {study.explainer.why_not(answer).sentence}\n")
 
 
