@@ -1,0 +1,242 @@
+"""The only door to the model: what was asked for each query, what came of it, and what may still be asked.
+
+Whatever reached the target is a candidate, whichever move asked about it. So a move only decides what to ask
+next, and none can lose an answer; and since a query's rows are the same for every budget, up to where that
+ends, a larger budget can only add candidates.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.columns.distance import Metric
+from ssba.models.targets import Reply
+from ssba.search.lanes.regions import Mask, Matrix, Numbers, Regions, Vector
+from ssba.search.repeats import row_keys
+
+
+@dataclass(frozen=True)
+class Door:
+    """How rows are asked about: with the number of the query that each belongs to.
+
+    `most` is how many rows each query may still ask; `is_over` tells that there is no more time.
+    """
+
+    ask: Callable[[Matrix, Numbers], Reply]
+    has_scores: bool
+    most: Vector
+    is_over: Callable[[], bool] = lambda: False
+
+
+@dataclass
+class Ledger:
+    """What all queries asked so far.
+
+    Attributes
+    ----------
+    asked
+        How many model rows each query has asked.
+    is_open
+        Which queries may ask on; one that could not ask all it wanted is closed.
+    best, best_row
+        The nearest row of each region that reached the target, and its distance; infinite where none did.
+    miss, miss_margin
+        The row of each region that came nearest to the target by score, where none has reached it.
+    hits, misses
+        All feasible rows that reached, with their regions, and the distances of those that did not.
+    """
+
+    regions: Regions
+    metric: Metric
+    door: Door
+    asked: Numbers = field(init=False)
+    is_open: Mask = field(init=False)
+    best: Vector = field(init=False)
+    best_row: Matrix = field(init=False)
+    miss: Matrix = field(init=False)
+    miss_margin: Vector = field(init=False)
+    hits: list[tuple[Matrix, Numbers, Vector]] = field(default_factory=list)
+    misses: list[tuple[Numbers, Vector]] = field(default_factory=list)
+    calls: int = 0
+    _memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        regions, queries = self.regions, len(self.door.most)
+        self.asked = np.zeros(queries, dtype=np.int64)
+        self.is_open = np.ones(queries, dtype=bool)
+        self.best = np.full(regions.count, np.inf)
+        self.best_row = regions.start.copy()
+        self.miss = regions.start.copy()
+        self.miss_margin = np.full(regions.count, -np.inf)
+
+    def distance(self, Z: Matrix, at: Numbers) -> Vector:
+        """Return how far rows are from their queries."""
+        return np.asarray(self.metric.distance(Z, self.regions.x[at]))
+
+    def goes_on(self, at: Numbers) -> Mask:
+        """Tell which regions belong to queries that may ask on."""
+        return np.asarray(self.is_open[self.regions.query[at]])
+
+    def ask(self, Z: Matrix, at: Numbers) -> Reply:
+        """Ask about legal rows; the rows of a query that its budget does not allow count as misses.
+
+        A row that is not feasible never counts as reached, though its margin is the model's.
+        """
+        count = len(Z)
+        reached, margin = np.zeros(count, dtype=bool), np.full(count, -np.inf)
+        fits = np.flatnonzero(self._allowed(Z, at)) if count else np.empty(0, dtype=np.int64)
+        if not len(fits):
+            return Reply(reached, margin if self.has_scores else None)
+        if len(fits) < count:
+            Z, at = Z[fits], at[fits]
+        reply = self._once(Z, at)
+        feasible = self.regions.contains(Z, at)
+        hits = reply.reached & feasible
+        self._record(Z, at, hits, feasible, reply.margin)
+        reached[fits] = hits
+        if reply.margin is None:
+            return Reply(reached, None)
+        margin[fits] = reply.margin
+        return Reply(reached, margin)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the model gives margins."""
+        return self.door.has_scores
+
+    def _allowed(self, Z: Matrix, at: Numbers) -> Mask:
+        """Tell which rows may be asked about; close the queries that wanted more."""
+        if self.door.is_over():
+            self.is_open[:] = False
+        query = self.regions.query[at]
+        allowed = np.asarray(self.is_open[query])
+        wanted = np.bincount(query, minlength=len(self.asked))
+        short = (self.asked + wanted > self.door.most) & self.is_open
+        for number in np.flatnonzero(short):
+            mine = np.flatnonzero(query == number)
+            fresh = self._are_fresh(Z[mine], at[mine])
+            beyond = np.cumsum(fresh) > self.door.most[number] - self.asked[number]
+            allowed[mine[beyond]] = False
+            self.is_open[number] = not beyond.any()
+        return allowed
+
+    @cached_property
+    def _repeats(self) -> bool:
+        """Whether rows are likely to come again, as they do on a grid."""
+        return not self.regions.grid.trivial
+
+    def _keys(self, Z: Matrix, at: Numbers) -> list[bytes]:
+        return row_keys(np.column_stack([self.regions.query[at].astype(float), Z]))
+
+    def _are_fresh(self, Z: Matrix, at: Numbers) -> Mask:
+        """Tell which rows were not asked before, nor earlier among them."""
+        if not self._repeats:
+            return np.ones(len(Z), dtype=bool)
+        seen: set[bytes] = set()
+        fresh = np.zeros(len(Z), dtype=bool)
+        for i, key in enumerate(self._keys(Z, at)):
+            fresh[i] = key not in seen and key not in self._memory
+            seen.add(key)
+        return fresh
+
+    def _once(self, Z: Matrix, at: Numbers) -> Reply:
+        """Ask about rows that were not asked before; the others are known."""
+        query = self.regions.query[at]
+        if not self._repeats:
+            return self._asked(Z, query)
+        keys, memory = self._keys(Z, at), self._memory
+        fresh: dict[bytes, int] = {}
+        for i, key in enumerate(keys):
+            if key not in memory and key not in fresh:
+                fresh[key] = i
+        if fresh:
+            numbers = np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
+            reply = self._asked(Z[numbers], query[numbers])
+            margins = [np.nan] * len(fresh) if reply.margin is None else np.asarray(reply.margin).tolist()
+            memory.update(zip(fresh, zip(reply.reached.tolist(), margins, strict=True), strict=True))
+        known = [memory[key] for key in keys]
+        reached = np.array([hit for hit, _ in known], dtype=bool)
+        return Reply(reached, np.array([one for _, one in known]) if self.has_scores else None)
+
+    def _asked(self, Z: Matrix, query: Numbers) -> Reply:
+        self.asked += np.bincount(query, minlength=len(self.asked))
+        self.calls += 1
+        reply = self.door.ask(Z, query)
+        return Reply(np.asarray(reply.reached), reply.margin)
+
+    def _record(self, Z: Matrix, at: Numbers, hits: Mask, feasible: Mask, margin: Vector | None) -> None:
+        """Keep what reached; note how far away the feasible rows are that did not."""
+        distance = self.distance(Z, at)
+        missed = feasible & ~hits
+        self.misses.append((at[missed], distance[missed]))
+        found = np.flatnonzero(hits)
+        if len(found):
+            self.hits.append((Z[found], at[found], distance[found]))
+            first = first_of_each(at[found], distance[found])
+            nearest = found[first]
+            nearest = nearest[distance[nearest] < self.best[at[nearest]]]
+            self.best[at[nearest]], self.best_row[at[nearest]] = distance[nearest], Z[nearest]
+        if margin is not None and missed.any() and np.isinf(self.best).any():
+            wanted = np.flatnonzero(missed & np.isinf(self.best[at]))
+            first = wanted[first_of_each(at[wanted], -margin[wanted])]
+            first = first[margin[first] > self.miss_margin[at[first]]]
+            self.miss_margin[at[first]], self.miss[at[first]] = margin[first], Z[first]
+
+    def add_known(self, Z: Matrix, at: Numbers) -> None:
+        """Take in rows that the model was asked about before, and that reach the target."""
+        hits = self.regions.contains(Z, at)
+        self._record(Z, at, hits, hits, None)
+
+    def best_of_query(self) -> Vector:
+        """Return the distance of the nearest row of each query that reached the target."""
+        best = np.full(len(self.asked), np.inf)
+        np.minimum.at(best, self.regions.query, self.best)
+        return best
+
+    def nearest(self, at: Numbers, most: int) -> tuple[Matrix, Numbers]:
+        """Return up to `most` of the nearest different rows of some regions that reached, in order by region."""
+        wanted = np.zeros(self.regions.count, dtype=bool)
+        wanted[at] = True
+        kept = [(rows[wanted[of]], of[wanted[of]], far[wanted[of]]) for rows, of, far in self.hits]
+        if not kept:
+            return self.best_row[:0], at[:0]
+        rows = np.concatenate([one for one, _, _ in kept])
+        of = np.concatenate([one for _, one, _ in kept])
+        far = np.concatenate([one for _, _, one in kept])
+        order = np.lexsort((far, of))
+        rows, of, far = rows[order], of[order], far[order]
+        # Rows may repeat, and only next to each other: those that are as far as the one before.
+        same = (of[1:] == of[:-1]) & (far[1:] == far[:-1])
+        same &= ((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))).all(axis=1)
+        kept_rows = np.flatnonzero(~np.concatenate([[False], same]))
+        rows, of = rows[kept_rows], of[kept_rows]
+        few = rank_within(of) < most
+        return rows[few], of[few]
+
+
+def first_of_each(group: Numbers, value: Vector) -> Numbers:
+    """Return for each group the number of the member with the least value, the first of equal ones.
+
+    >>> first_of_each(np.array([1, 0, 1, 0]), np.array([3.0, 2.0, 1.0, 2.0])).tolist()
+    [1, 2]
+    """
+    order = np.lexsort((value, group))
+    sorted_group = group[order]
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = sorted_group[1:] != sorted_group[:-1]
+    return order[begins]
+
+
+def rank_within(group: Numbers) -> NDArray[np.int64]:
+    """Return the place of each member within its group; members of a group stand next to each other.
+
+    >>> rank_within(np.array([4, 4, 4, 7, 7])).tolist()
+    [0, 1, 2, 0, 1]
+    """
+    if not len(group):
+        return np.empty(0, dtype=np.int64)
+    begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    return np.arange(len(group)) - np.repeat(begins, np.diff(np.append(begins, len(group))))

@@ -1,0 +1,256 @@
+"""Straight ways from the starts of regions to rows on the target's side, and the race along them.
+
+A ray keeps the levels of its end all the way: only numbers move. The start is feasible and regions are
+convex in their numbers, so that every point between is feasible too.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssba.search.lanes.ledger import Ledger, rank_within
+from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.lanes.settings import SETTINGS
+
+
+@dataclass(frozen=True)
+class Rays:
+    """Ways from the start of a region to each of `ends`; a share of 1 is the end itself.
+
+    Along a ray the distance from the query is ``sqrt(a t**2 + 2 b t + c)`` in L2, and ``a t + c`` in L1
+    where the columns' changes do not turn around.
+    """
+
+    ledger: Ledger
+    at: Numbers
+    ends: Matrix
+    way: Matrix
+    moving: Mask
+    a: Vector
+    b: Vector
+    c: Vector
+
+    def take(self, numbers: Numbers) -> "Rays":
+        """Return some of the rays."""
+        parts = (self.at, self.ends, self.way, self.moving, self.a, self.b, self.c)
+        return Rays(self.ledger, *(part[numbers] for part in parts))
+
+    def rows(self, numbers: Numbers, shares: Vector) -> Matrix:
+        """Return the legal rows at these shares of the rays with these numbers."""
+        regions, at = self.ledger.regions, self.at[numbers]
+        rows = regions.start[at] + self.way[numbers] * shares[:, None]
+        if not self.moving.all():
+            rows = np.where(self.moving[numbers], rows, self.ends[numbers])
+        return regions.snap(rows, at)
+
+    def distances(self, shares: Vector) -> Vector:
+        """Return the distance from the query at a share of each ray."""
+        if self.ledger.metric.adds_squares:
+            return np.sqrt(np.maximum((self.a * shares + 2 * self.b) * shares + self.c, 0.0))
+        return self.a * shares + self.c
+
+    def shares(self, distance: Vector) -> Vector:
+        """Return the share of each ray that lies at a distance from the query; beyond its end if need be."""
+        long = np.where(self.a > 0, self.a, 1.0)
+        if self.ledger.metric.adds_squares:
+            # A power of two near the length: divided by it, fourth powers of lengths are squares.
+            unit = np.ldexp(1.0, np.frexp(long)[1] // 2)
+            along, long = self.b / unit, long / unit
+            root = np.sqrt(np.maximum(along**2 - long / unit * (self.c - distance**2), 0.0))
+            found = (root - along) / long
+        else:
+            found = (distance - self.c) / long
+        return np.where(self.a > 0, np.maximum(found, 0.0), 1.0)
+
+
+def rays_to(ledger: Ledger, ends: Matrix, at: Numbers) -> Rays:
+    """Return the ways from the starts of regions to some rows."""
+    regions, metric = ledger.regions, ledger.metric
+    start, x = regions.start[at], regions.x[at]
+    way = ends - start
+    moving = ~(regions.discrete | np.isnan(way))
+    costly = moving & ~np.isnan(x)
+    pace = np.where(costly, way / regions.scale, 0.0)
+    gap = np.where(costly, (start - x) / regions.scale, 0.0)
+    fixed = np.zeros_like(way) if costly.all() else np.where(costly, 0.0, metric.parts(ends, x))
+    way = np.where(moving, way, 0.0)
+    if metric.adds_squares:
+        a, b = (pace * pace).sum(axis=1), (gap * pace).sum(axis=1)
+        return Rays(ledger, at, ends, way, moving, a, b, (gap * gap + fixed * fixed).sum(axis=1))
+    begin = np.abs(gap).sum(axis=1)
+    a = np.abs(gap + pace).sum(axis=1) - begin
+    return Rays(ledger, at, ends, way, moving, a, np.zeros_like(a), begin + fixed.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """Where rays cross the boundary: rows inside, the race that each belongs to, the nearest of each first.
+
+    `near` and `far` bracket the distance of the crossing; `margin` is that of the row, where there are scores.
+    """
+
+    rows: Matrix
+    group: Numbers
+    near: Vector
+    far: Vector
+    margin: Vector | None
+
+
+def race(
+    rays: Rays,
+    group: Numbers,
+    keep: int,
+    tolerance: float,
+    *,
+    nearest: Vector | None = None,
+    margins: tuple[Vector, Vector] | None = None,
+) -> Crossings:
+    """Find, in each of many races, the `keep` rays that cross the boundary nearest to the query.
+
+    All ends reach the target, the starts do not, and nobody is expected to cross before the distance
+    `nearest` of each ray. By labels, all rays still in a race are asked about at common distances: if enough of
+    them reach the target there, the others are out. Once few rays are left, each is asked about at several
+    distances at once: more rows, but fewer steps one after the other. With `margins` (of the starts, and of
+    the ends) each ray follows its own secant, and those whose crossing is estimated to be far are out.
+
+    `group` is the number of the race of each ray; rays of one race stand next to each other.
+    """
+    count = len(rays.a)
+    if not count:
+        return Crossings(rays.ends, group, rays.a, rays.a, None if margins is None else rays.a)
+    begin = np.zeros(count) if nearest is None else np.minimum(rays.shares(nearest), SETTINGS.race.not_beyond)
+    field = _Field(rays, group, begin, np.ones(count), margins)
+    for step in range(SETTINGS.race.most_steps):
+        waiting = field.still_running(keep, tolerance, step)
+        if not len(waiting):
+            break
+        if margins is None:
+            field.ask_at_common_distances(waiting, tolerance)
+        else:
+            field.ask_at_secants(waiting, step)
+    return field.crossings(keep)
+
+
+@dataclass
+class _Field:
+    """The runners of all races: brackets of shares, and margins at their ends where there are scores."""
+
+    rays: Rays
+    group: Numbers
+    low: Vector
+    high: Vector
+    margins: tuple[Vector, Vector] | None
+
+    def __post_init__(self) -> None:
+        self.alive = np.ones(len(self.low), dtype=bool)
+        if self.margins is not None:
+            self.below, self.above = self.margins[0].copy(), self.margins[1].copy()
+
+    def still_running(self, keep: int, tolerance: float, step: int) -> Numbers:
+        """Let those out that cannot win; return the rays whose brackets are still too wide to tell."""
+        near, far = self.rays.distances(self.low), self.rays.distances(self.high)
+        running = np.flatnonzero(self.alive)
+        order = running[np.lexsort((far[running], self.group[running]))]
+        group = self.group[order]
+        rank = rank_within(group)
+        leads = rank < keep
+        # The bar of a race is how far its last leader is at most.
+        bar = np.zeros(int(self.group[-1]) + 1)
+        np.maximum.at(bar, group[leads], far[order[leads]])
+        if self.margins is None:
+            order = order[leads | (near[order] < bar[group])]
+        elif step:
+            order = self._promising(order, keep)
+        self.alive[:] = False
+        self.alive[order] = True
+        wide = far > near * (1 + tolerance)
+        # A race is over once its leaders are known closely enough.
+        undecided = np.zeros(len(bar), dtype=bool)
+        leaders = order[rank_within(self.group[order]) < keep]
+        undecided[self.group[leaders[wide[leaders]]]] = True
+        waiting = np.sort(order)
+        return waiting[wide[waiting] & undecided[self.group[waiting]]]
+
+    def _promising(self, order: Numbers, keep: int) -> Numbers:
+        """Return the better half of each race, by where rays are estimated to cross."""
+        guess = self.rays.distances(self._secants(np.arange(len(self.low))))
+        order = order[np.lexsort((guess[order], self.group[order]))]
+        group = self.group[order]
+        size = np.bincount(group)[group]
+        return order[rank_within(group) < np.maximum(keep, (size + 1) // 2)]
+
+    def ask_at_common_distances(self, waiting: Numbers, tolerance: float) -> None:
+        """Ask all rays of a race at some common distances inside their brackets, else in the middle of them."""
+        rays, group = self.rays, self.group[waiting]
+        near, far = rays.distances(self.low), rays.distances(self.high)
+        races = int(group[-1]) + 1
+        size = np.bincount(group, minlength=races)
+        cuts = np.maximum(1, self._sections(waiting) // np.maximum(size, 1)[group])
+        first, last = np.full(races, np.inf), np.full(races, -np.inf)
+        np.minimum.at(first, group, near[waiting])
+        np.maximum.at(last, group, far[waiting])
+        number = np.repeat(np.arange(len(waiting)), cuts)
+        part = (rank_within(number) + 1) / (cuts[number] + 1)
+        level = first[group[number]] + (last - first)[group[number]] * part
+        who = waiting[number]
+        shares = rays.take(who).shares(level)
+        outside = (shares <= self.low[who]) | (shares >= self.high[who])
+        # A ray that has none of the distances in its bracket is asked about in its middle, once.
+        some = np.zeros(len(waiting), dtype=bool)
+        some[number[~outside]] = True
+        middle = ~some[number] & (rank_within(number) == 0)
+        shares = np.where(middle, 0.5 * (self.low[who] + self.high[who]), shares)
+        kept = np.flatnonzero(~outside | middle)
+        who, shares = who[kept], shares[kept]
+        reached = rays.ledger.ask(rays.rows(who, shares), rays.at[who]).reached
+        np.minimum.at(self.high, who[reached], shares[reached])
+        # A miss beyond a hit says that the ray crosses more than once; the first crossing counts.
+        missed = ~reached & (shares < self.high[who])
+        np.maximum.at(self.low, who[missed], shares[missed])
+        # What the budget did not allow to be asked cannot be narrowed down any more.
+        shut = ~rays.ledger.goes_on(rays.at[waiting])
+        self.low[waiting[shut]] = self.high[waiting[shut]]
+
+    def _sections(self, waiting: Numbers) -> Numbers:
+        few = self.rays.ledger.regions.free[self.rays.at[waiting]].sum(axis=1) <= SETTINGS.race.few_columns
+        return np.where(few, SETTINGS.race.sections_of_few, SETTINGS.race.sections)
+
+    def ask_at_secants(self, waiting: Numbers, step: int) -> None:
+        """Ask each ray where a straight line between its margins crosses zero, and a little to both sides."""
+        rays, low, high = self.rays, self.low[waiting], self.high[waiting]
+        wide = high - low
+        middle = self._secants(waiting)
+        aside = np.array(SETTINGS.race.aside[min(step, len(SETTINGS.race.aside) - 1)])
+        shares = middle[:, None] + aside * wide[:, None]
+        edge = SETTINGS.race.edge * wide[:, None]
+        shares = np.sort(np.clip(shares, low[:, None] + edge, high[:, None] - edge), axis=1)
+        who = np.repeat(waiting, len(aside))
+        reply = rays.ledger.ask(rays.rows(who, shares.ravel()), rays.at[who])
+        reached = reply.reached.reshape(shares.shape)
+        margin = np.asarray(reply.margin).reshape(shares.shape)
+        known = np.column_stack([low, shares, high])
+        margins = np.column_stack([self.below[waiting], margin, self.above[waiting]])
+        first = np.where(reached.any(axis=1), reached.argmax(axis=1), len(aside)) + 1
+        rows = np.arange(len(waiting))
+        self.low[waiting], self.below[waiting] = known[rows, first - 1], margins[rows, first - 1]
+        self.high[waiting], self.above[waiting] = known[rows, first], margins[rows, first]
+        shut = ~rays.ledger.goes_on(rays.at[waiting])
+        self.low[waiting[shut]] = self.high[waiting[shut]]
+
+    def _secants(self, who: Numbers) -> Vector:
+        """Return where a straight line between the margins at the two ends crosses zero."""
+        low, high = self.low[who], self.high[who]
+        gap = self.above[who] - self.below[who]
+        fine = (gap > 0) & (gap < np.inf)
+        share = np.where(fine, -self.below[who] / np.where(fine, gap, 1.0), 0.5)
+        return low + np.clip(share, *SETTINGS.race.inside) * (high - low)
+
+    def crossings(self, keep: int) -> Crossings:
+        """Return where the leaders of each race cross."""
+        near, far = self.rays.distances(self.low), self.rays.distances(self.high)
+        running = np.flatnonzero(self.alive)
+        order = running[np.lexsort((far[running], self.group[running]))]
+        best = order[rank_within(self.group[order]) < keep]
+        margin = None if self.margins is None else self.above[best]
+        rows = self.rays.rows(best, self.high[best])
+        return Crossings(rows, self.group[best], near[best], far[best], margin)

@@ -1,0 +1,71 @@
+"""The search where the boundary has steps, as those of trees: broad normals, columns, exchanges."""
+
+import numpy as np
+
+from ssba.search.lanes.columns import pull_back
+from ssba.search.lanes.descend import Stepper, between
+from ssba.search.lanes.draws import Draws
+from ssba.search.lanes.ledger import Ledger, first_of_each, rank_within
+from ssba.search.lanes.normals import broad_slopes, label_normals, unit
+from ssba.search.lanes.planes import feet
+from ssba.search.lanes.profile import exchange, priced
+from ssba.search.lanes.regions import Mask, Matrix, Numbers
+from ssba.search.lanes.settings import SETTINGS
+from ssba.search.lanes.swaps import Herd, nearest_few, swap
+
+
+def rough_search(ledger: Ledger, rows: Matrix, at: Numbers, draws: Draws) -> None:
+    """Bring some rows of each region on a stepped boundary nearer, side by side, then exchange their columns."""
+    settings, donors = SETTINGS.steps, Herd(rows, at)
+    by_scores = np.zeros(len(at), dtype=bool)
+    if ledger.has_scores:
+        # Ways by labels and by scores see different things.
+        place = rank_within(at)
+        some, others = np.flatnonzero(place < settings.by_labels), np.flatnonzero(place < settings.by_scores)
+        chosen = np.concatenate([some, others])
+        by_scores = np.arange(len(chosen)) >= len(some)
+        order = np.argsort(at[chosen], kind="stable")
+        rows, at, by_scores = rows[chosen[order]], at[chosen[order]], by_scores[order]
+    for width in settings.widths:
+        rows = _broad_step(ledger, rows, at, by_scores, width)
+    donors = donors.with_rows(rows, at)
+    rows, at = pull_back(ledger, rows, at, draws.of("back"))
+    names = np.unique(at)
+    if not ledger.has_scores:
+        swap(ledger, Herd(rows, at), donors, draws.of("swap"), SETTINGS.swaps.rounds)
+    else:
+        nearest = first_of_each(at, ledger.distance(rows, at))
+        priced(ledger, rows[nearest], at[nearest], draws.of("price"))
+        herd = Herd(rows, at).with_rows(ledger.best_row[names], names)
+        swap(ledger, herd, donors, draws.of("swap"), SETTINGS.swaps.rounds_with_scores)
+        near, of = ledger.nearest(names, SETTINGS.exchange.parents)
+        herd = herd.with_rows(near, of)
+        parents = Herd(*nearest_few(ledger, herd.rows, herd.at, SETTINGS.exchange.parents))
+        exchange(ledger, parents, draws.of("exchange"))
+    pull_back(ledger, ledger.best_row[names], names, draws.of("last"), sections=settings.sections)
+
+
+def _broad_step(ledger: Ledger, rows: Matrix, at: Numbers, by_scores: Mask, width: float) -> Matrix:
+    """Step from rows toward normals taken over a broad neighbourhood; the rows themselves where that fails."""
+    regions = ledger.regions
+    moves = regions.moves[at]
+    fine = (moves.sum(axis=1) > 1) & (moves & (rows != regions.start[at])).any(axis=1)
+    normal, far = np.zeros_like(rows), ledger.distance(rows, at)
+    scored, labelled = np.flatnonzero(fine & by_scores), np.flatnonzero(fine & ~by_scores)
+    if len(scored):
+        normal[scored] = unit(broad_slopes(ledger, rows[scored], at[scored], width * far[scored]))[0]
+    if len(labelled):
+        look = SETTINGS.steps.look
+        count = len(labelled)
+        how = np.full(count, width), np.full(count, look.steepest), np.full(count, look.halvings)
+        seen = label_normals(ledger, rows[labelled], at[labelled], how, np.zeros((count, rows.shape[1])))
+        normal[labelled] = unit(seen)[0]
+    known = np.flatnonzero((normal != 0).any(axis=1))
+    foot = feet(ledger, rows[known], normal[known], at[known])
+    fan = np.array(SETTINGS.steps.fan)
+    aims, who = between(rows[known], foot, fan), np.repeat(np.arange(len(known)), len(fan))
+    stepper = Stepper(ledger, rows[known], at[known], far[known], SETTINGS.descent.tight)
+    crossed, _, found = stepper.step_to(aims, who)
+    nearer = rows.copy()
+    nearer[known[found]] = crossed[found]
+    return nearer

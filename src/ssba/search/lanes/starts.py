@@ -1,0 +1,240 @@
+"""First rows on the target's side: where the slope leads, background rows, corners, and a climb by score."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssba.search.lanes.draws import Draws
+from ssba.search.lanes.ledger import Ledger, first_of_each, rank_within
+from ssba.search.lanes.normals import score_slopes, unit
+from ssba.search.lanes.planes import feet
+from ssba.search.lanes.pools import Pools
+from ssba.search.lanes.rays import rays_to
+from ssba.search.lanes.regions import Matrix, Numbers, Regions, Vector
+from ssba.search.lanes.settings import SETTINGS
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Feasible rows that reach the target, the regions they belong to in order, and their margins by score."""
+
+    rows: Matrix
+    at: Numbers
+    margin: Vector | None
+
+    @classmethod
+    def none(cls, ledger: Ledger) -> "Ends":
+        """Return no ends."""
+        margin = np.empty(0) if ledger.has_scores else None
+        return cls(ledger.regions.start[:0], np.empty(0, dtype=np.int64), margin)
+
+    def and_(self, other: "Ends") -> "Ends":
+        """Return these and others; those of a region in this order."""
+        at = np.concatenate([self.at, other.at])
+        order = np.argsort(at, kind="stable")
+        margin = None
+        if self.margin is not None and other.margin is not None:
+            margin = np.concatenate([self.margin, other.margin])[order]
+        return Ends(np.concatenate([self.rows, other.rows])[order], at[order], margin)
+
+    def of(self, at: Numbers) -> "Ends":
+        """Return the ends of some regions."""
+        kept = np.isin(self.at, at)
+        return Ends(self.rows[kept], self.at[kept], None if self.margin is None else self.margin[kept])
+
+
+def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> Ends:
+    """Return rows that reach the target in the direction in which the score rises most at the starts.
+
+    None for regions where it does not rise there, as that of trees does not, or where nothing that way reaches.
+    """
+    regions, settings = ledger.regions, SETTINGS.starts
+    at = at[regions.moves[at].sum(axis=1) > 1]
+    near = pools.nearest(at, 1)
+    pulled, fine = regions.pull_in(np.where(np.isnan(near.rows), regions.x[near.at], near.rows), near.at)
+    within = np.full(regions.count, np.inf)
+    within[near.at[fine]] = ledger.distance(pulled, near.at)[fine]
+    at = at[np.isfinite(within[at]) & (within[at] > 0)]
+    if not len(at):
+        return Ends.none(ledger)
+    within = within[at]
+    width = SETTINGS.descent.near * within
+    slope = score_slopes(ledger, regions.start[at], at, start_margin[at], width)
+    answers = 2 * (slope != 0).sum(axis=1) >= regions.moves[at].sum(axis=1)
+    at, slope, within, width = at[answers], slope[answers], within[answers], width[answers]
+    if not len(at):
+        return Ends.none(ledger)
+    normal, steepest = unit(slope)
+    # Where the score would be high enough if it rose on like this; most rise faster farther on. A score that
+    # is all but high enough still has to rise over as far as its slope was looked at.
+    rise = np.minimum(np.maximum(-start_margin[at] / steepest, width), settings.far * within)
+    start = regions.start[at]
+    there = np.where(regions.moves[at], start + regions.scale * normal * rise[:, None], start)
+    rays = rays_to(ledger, feet(ledger, there, normal, at), at)
+    farthest = settings.beyond * np.minimum(rays.distances(np.ones(len(at))), within)
+    parts = np.array(settings.parts)
+    who = np.repeat(np.arange(len(at)), len(parts))
+    shares = rays.take(who).shares(np.tile(parts, len(at)) * farthest[who])
+    rows, fine = regions.pull_in(rays.rows(who, shares), at[who])
+    rows, who = rows[fine], who[fine]
+    reply = ledger.ask(rows, at[who])
+    hits = np.flatnonzero(reply.reached)
+    first = hits[rank_within(who[hits]) == 0]
+    return Ends(rows[first], at[who[first]], np.asarray(reply.margin)[first])
+
+
+def known_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Ends:
+    """Take background rows, which the model has been asked about, where the nearest are feasible as they are."""
+    settings = SETTINGS.starts
+    near = pools.nearest(at, settings.known)
+    some = np.bincount(near.at[~near.known], minlength=ledger.regions.count) > 0
+    near = near.of(at[~some[at]], settings.known)
+    if not ledger.has_scores:
+        ledger.add_known(near.rows, near.at)
+        return Ends(near.rows, near.at, None)
+    reply = ledger.ask(near.rows, near.at)
+    hits = reply.reached
+    return Ends(near.rows[hits], near.at[hits], np.asarray(reply.margin)[hits])
+
+
+def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> Ends:
+    """Ask about ever more distant kinds of rows until some of each region reach the target."""
+    settings, ends = SETTINGS.starts, Ends.none(ledger)
+    near = pools.pulled_in(at, settings.nearest)
+    kinds: list[Callable[[int], Matrix]] = [
+        lambda number: near.rows[near.at == number],
+        pools.farther,
+        lambda number: _feasible(ledger, corners(ledger.regions, number, draws.of("corners")), number),
+        lambda number: _feasible(ledger, scattered(ledger.regions, number, settings.random, draws), number),
+        lambda number: _feasible(
+            ledger, scattered(ledger.regions, number, 4 * settings.random, draws.of("more")), number
+        ),
+    ]
+    for rows_of in kinds:
+        count = np.bincount(ends.at, minlength=ledger.regions.count)
+        left = at[(count[at] < settings.enough) & ledger.goes_on(at)]
+        if not len(left):
+            break
+        blocks = [rows_of(int(number)) for number in left]
+        rows, of = np.concatenate(blocks), np.repeat(left, [len(block) for block in blocks])
+        reply = ledger.ask(rows, of)
+        hits = reply.reached
+        margin = None if reply.margin is None else np.asarray(reply.margin)[hits]
+        ends = ends.and_(Ends(rows[hits], of[hits], margin))
+    return ends
+
+
+def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
+    """Follow the score from the best misses: change one column at a time, then all that helped together.
+
+    Steps begin at all of the way to a column's ends and shrink whenever none of them helps.
+    """
+    at = at[np.isinf(ledger.best[at]) & np.isfinite(ledger.miss_margin[at])]
+    share, left = np.ones(ledger.regions.count), at
+    for _ in range(SETTINGS.starts.climbs):
+        left = left[np.isinf(ledger.best[left]) & ledger.goes_on(left)]
+        if not len(left):
+            break
+        base, before = ledger.miss[left].copy(), ledger.miss_margin[left].copy()
+        rows, who = single_changes(ledger.regions, base, left, share[left])
+        margin = np.asarray(ledger.ask(rows, left[who]).margin)
+        helped = np.flatnonzero(margin > before[who])
+        combined = combined_changes(base, rows[helped], who[helped], margin[helped])
+        better = np.unique(who[helped])
+        pulled, fine = ledger.regions.pull_in(combined[better], left[better])
+        ledger.ask(pulled[fine], left[better[fine]])
+        share[np.setdiff1d(left, left[better])] *= SETTINGS.starts.shrink
+    found = at[np.isfinite(ledger.best[at])]
+    rows, of = ledger.nearest(found, SETTINGS.starts.known)
+    if not ledger.has_scores or not len(of):
+        return Ends(rows, of, np.empty(0) if ledger.has_scores else None)
+    return Ends(rows, of, np.asarray(ledger.ask(rows, of).margin))
+
+
+def single_changes(regions: Regions, base: Matrix, at: Numbers, share: Vector) -> tuple[Matrix, Numbers]:
+    """Return rows with one column changed at a time, part of the way to its ends or to each level; and whose."""
+    low, high = reach(regions, at)
+    numbers = regions.free[at] & ~regions.discrete
+    who, column = np.nonzero(numbers)
+    down, up = low[who, column], high[who, column]
+    here = base[who, column]
+    home = np.where(np.isnan(here), 0.5 * (down + up), here)
+    found, of = [], []
+    for end in (down, up):
+        rows = base[who]
+        rows[np.arange(len(who)), column] = home + share[who] * (end - home)
+        found.append(rows)
+        of.append(who)
+    for j in np.flatnonzero(regions.discrete):
+        allowed = regions.levels(int(j))[at] & regions.free[at, j][:, None]
+        owner, level = np.nonzero(allowed)
+        rows = base[owner]
+        rows[:, j] = level
+        found.append(rows)
+        of.append(owner)
+    rows, owner = np.concatenate(found), np.concatenate(of)
+    order = np.argsort(owner, kind="stable")
+    rows, owner = rows[order], owner[order]
+    pulled, fine = regions.pull_in(rows, at[owner])
+    fine &= ((pulled != base[owner]) & ~(np.isnan(pulled) & np.isnan(base[owner]))).any(axis=1)
+    return pulled[fine], owner[fine]
+
+
+def combined_changes(base: Matrix, rows: Matrix, who: Numbers, margin: Vector) -> Matrix:
+    """Return rows with, for every column, the change of one of the others that helped most."""
+    best = base.copy()
+    changed, column = np.nonzero((rows != base[who]) & ~(np.isnan(rows) & np.isnan(base[who])))
+    cell = who[changed] * base.shape[1] + column
+    first = first_of_each(cell, -margin[changed])
+    best[who[changed[first]], column[first]] = rows[changed[first], column[first]]
+    return best
+
+
+def reach(regions: Regions, at: Numbers) -> tuple[Matrix, Matrix]:
+    """Return finite ends to draw between: the bounds, or some scales around the start without them."""
+    settings = SETTINGS.starts
+    home = np.nan_to_num(regions.start[at])
+    aside, far = settings.reach * regions.scale, settings.far * regions.scale
+    # What a dtype can hold is no bound to draw between.
+    low, high = regions.low[at], regions.high[at]
+    return np.where(low > home - far, low, home - aside), np.where(high < home + far, high, home + aside)
+
+
+def corners(regions: Regions, number: int, draws: Draws) -> Matrix:
+    """Return rows with every free number at one of its ends, or left alone; all such rows if few."""
+    low, high = (one[0] for one in reach(regions, np.array([number])))
+    start = regions.start[number]
+    free = np.flatnonzero(regions.free[number] & ~regions.discrete)
+    rng = draws.generator
+    if 0 < len(free) <= SETTINGS.starts.few_corners:
+        choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(-1, len(free))
+    else:
+        choice = rng.integers(0, 3, size=(SETTINGS.starts.random, len(start)))[:, free]
+    rows = np.tile(start, (len(choice), 1))
+    rows[:, free] = np.stack([start, low, high])[choice, free]
+    return _with_levels(regions, rows, number, rng)
+
+
+def scattered(regions: Regions, number: int, count: int, draws: Draws) -> Matrix:
+    """Return rows drawn evenly between the ends of free columns."""
+    low, high = (one[0] for one in reach(regions, np.array([number])))
+    rng = draws.of("scattered", count).generator
+    drawn = low + rng.random((count, len(low))) * (high - low)
+    rows = np.where(regions.free[number], drawn, regions.start[number])
+    return _with_levels(regions, rows, number, rng)
+
+
+def _with_levels(regions: Regions, rows: Matrix, number: int, rng: np.random.Generator) -> Matrix:
+    """Draw an allowed level for every free discrete cell, keeping the start's half of the time."""
+    luck, kept = rng.random(rows.shape), rng.random(rows.shape) < 0.5
+    for j in np.flatnonzero(regions.free[number] & regions.discrete):
+        levels = np.flatnonzero(regions.levels(int(j))[number])
+        drawn = levels[(luck[:, j] * len(levels)).astype(np.int64)]
+        rows[:, j] = np.where(kept[:, j], regions.start[number, j], drawn)
+    return rows
+
+
+def _feasible(ledger: Ledger, rows: Matrix, number: int) -> Matrix:
+    pulled, fine = ledger.regions.pull_in(rows, np.full(len(rows), number))
+    return pulled[fine]
