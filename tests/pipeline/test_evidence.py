@@ -81,35 +81,6 @@ class TestDraws:
         assert (evidence.drawn, evidence.share) == (0, None)
         assert "drawn" not in evidence.sentence
 
-    def test_a_search_that_goes_on_and_on_draws_on_its_way(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Rows are drawn once 1,500 and 3,000 were asked; what the budget cuts off does not matter."""
-
-        def endless(archive: Any, *_: Any) -> Any:
-            yield np.array([[2.0, 0.0, 0.0]])
-            rng = np.random.default_rng(0)
-            while True:
-                yield rng.uniform(-1, 0, size=(100, 3))
-                # Ever nearer answers: from 2 toward the plane at 1.5.
-                yield np.array([[1.5 + 0.9 * (float(archive.nearest(1)[0, 0]) - 1.5), 0.0, 0.0]])
-
-        def needle(rows: Any) -> Any:
-            return (rows[:, 0] > 1.5) & (np.abs(rows[:, 1:]) < 1e-3).all(axis=1)
-
-        monkeypatch.setattr(searching, "nearest_search", endless)
-        model = Counting(needle)
-        data = np.concatenate([X, [[2.0, 0.0, 0.0]]])
-        explainer = ssba.Explainer(model, data, target=True, scale="none")
-        explainer.explain([0.0, 0, 0], budget=ssba.Budget(rows=10))
-        for rows, draws in ((1400, 0), (2500, 1), (4000, 2)):
-            model.asked.clear()
-            explanation = explainer.explain([0.0, 0, 0], budget=ssba.Budget(rows=rows))
-            drawn = [batch for batch in model.asked if len(batch) == 59]
-            assert len(drawn) == draws
-            # Those of the last draw that lie nearer than what was found after it.
-            near = [np.linalg.norm(batch, axis=1) < explanation.evidence.nearer_than for batch in drawn]
-            assert explanation.evidence.drawn == (near[-1].sum() if near else 0)
-            assert explanation.rows_used <= rows + 10
-
     def test_a_search_that_is_stopped_early_draws_nothing(self) -> None:
         explanation = ssba.Explainer(plane, X).explain([0.0, 0, 0], budget=ssba.Budget(rows=60))
         assert explanation.evidence.drawn == 0

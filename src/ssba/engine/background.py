@@ -32,6 +32,7 @@ from ssba.models.targets import (
 )
 from ssba.search.plausible import Neighbourhood
 from ssba.search.repeats import different
+from ssba.search.starts import Pool
 
 # A query asks about further background rows until so many are known that reach its goal.
 _ENOUGH = 256
@@ -109,6 +110,19 @@ class Background:
     def guesses(self) -> Matrix:
         """Rows with missing cells, which may serve a query once they are filled; a fixed choice of many."""
         return self.incomplete[shuffle(len(self.incomplete), self.seed, salt=7)[:_INCOMPLETE]]
+
+    def pool(self, numbers: Numbers) -> Pool:
+        """Return some of the chosen rows, which reach a goal, as rows to begin with; queries share them."""
+        key = numbers.tobytes()
+        if key not in self._pools:
+            if len(self._pools) >= _MOST_GOALS:
+                self._pools.pop(next(iter(self._pools)))
+            self._pools[key] = Pool(self.judging.known.rows[numbers], self.guesses)
+        return self._pools[key]
+
+    @cached_property
+    def _pools(self) -> dict[bytes, Pool]:
+        return {}
 
     def best_scored(self, goal: Goal, count: int) -> Matrix:
         """Return the sample rows that come nearest to a goal by score; none where there are no scores.

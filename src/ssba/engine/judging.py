@@ -82,6 +82,10 @@ class Judging:
         """Tell which rows reach the goal."""
         return judge(goal, output, self.model.classes)
 
+    def gives_margins(self, goal: Goal) -> bool:
+        """Tell whether answers come with how far they are from a goal."""
+        return self.reply(goal, self.model.on_sample).margin is not None
+
     def asker(
         self, goal: Goal, oracle: Oracle, missing: NDArray[np.bool_] | None = None
     ) -> Callable[[Array], Reply]:

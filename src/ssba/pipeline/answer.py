@@ -22,13 +22,13 @@ from ssba.index.encoded_points import EncodedPoints
 from ssba.models.model import Output
 from ssba.models.targets import Goal, describe, resolve
 from ssba.options import Budget, Options
-from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, run_searches, shown_answer
+from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
 from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.evidence import evidence_of
 from ssba.pipeline.margins import ball_holds
 from ssba.pipeline.max_changes import refuse_too_few_changes
-from ssba.pipeline.searching import search_query
+from ssba.pipeline.searching import search_queries
 from ssba.pipeline.solve_exactly import solve_exactly, tighten_exactly
 from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector
 from ssba.pipeline.verify import verify
@@ -159,7 +159,7 @@ def search(states: States, boundary: EncodedPoints | None, done: Callable[[], ob
         _check_neighbours(state)
     # A proof may take far longer than the search before it: then a query is done once it is proved.
     proving = any(state.options.prove for state in wanting)
-    run_searches(wanting, [search_query(state) for state in wanting], unwatched if proving else done)
+    search_queries(wanting, unwatched if proving else done)
     tighten_exactly(wanting, done if proving else unwatched)
     for state in states:
         state.spent.ran_out = state.was_stopped

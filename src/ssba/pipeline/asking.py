@@ -87,8 +87,8 @@ def judged(state: QueryState, rows: Matrix, output: Output) -> Reply:
     reply = goal_reply(state, output)
     most = state.options.max_changes
     if most is not None:
-        reply = _refused(reply, changed_cells(rows, state.x).sum(axis=1) > most)
-    return _plausible(state, rows, reply) if state.options.plausible else reply
+        reply = just_missed(reply, changed_cells(rows, state.x).sum(axis=1) > most)
+    return plausible_reply(state, rows, reply) if state.options.plausible else reply
 
 
 def goal_reply(state: QueryState, output: Output) -> Reply:
@@ -101,7 +101,7 @@ def goal_reply(state: QueryState, output: Output) -> Reply:
     return Reply(reply.reached & (margin >= 0), margin)
 
 
-def _plausible(state: QueryState, rows: Matrix, reply: Reply) -> Reply:
+def plausible_reply(state: QueryState, rows: Matrix, reply: Reply) -> Reply:
     """Refuse rows that are far from the data; the margin falls with the distance, so that it leads back."""
     data = state.engine.background.neighbourhood(state.query.goal)
     # Rows that differ only in columns of no weight are not apart from each other.
@@ -113,7 +113,7 @@ def _plausible(state: QueryState, rows: Matrix, reply: Reply) -> Reply:
     return Reply(reply.reached & ~refused, np.minimum(reply.margin, slack))
 
 
-def _refused(reply: Reply, refused: NDArray[np.bool_]) -> Reply:
+def just_missed(reply: Reply, refused: NDArray[np.bool_]) -> Reply:
     """Return the reply with some rows counted as misses."""
     margin = reply.margin
     if margin is not None:

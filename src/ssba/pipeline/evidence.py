@@ -1,52 +1,75 @@
 """Evidence that no nearer row reaches the target: all legal rows asked where few, else some drawn."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
-from ssba.boundary.bisection import Answer, Asking
+from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
+from ssba.constraints.regions.region import Region
+from ssba.pipeline.asking import run_searches
 from ssba.pipeline.max_changes import part_of
-from ssba.pipeline.metering import asking, capped
+from ssba.pipeline.metering import capped
+from ssba.pipeline.nearest_rows import hand_over, ledger_of, search_from
 from ssba.pipeline.shells import MAX_ENUMERATED
 from ssba.pipeline.solve_exactly import TIME_IS_UP, is_contradicted, is_optimal
-from ssba.pipeline.state import QueryState
+from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
 from ssba.search.evidence import draw_nearer, share_bound
 from ssba.search.exhaust import ask_all, legal_rows_within
-from ssba.search.refine import nearest_search
-from ssba.search.starts import Pool
+from ssba.search.lanes.draws import Draws
+from ssba.search.lanes.evidence import draw_rows
 
 # What the search may spend that goes on from a drawn row which reached the target.
 _ROWS_FROM_A_DRAW = 600
 _SALT = 59
 # Rows are drawn so many at a time.
 _BLOCK = 256
-# The number of a draw while the search runs; those after it are 0 and 1.
-_DURING = 2
 
 
-def gather_evidence(state: QueryState) -> Asking[None]:
+def gather_evidence(states: States) -> None:
     """Ask about every nearer legal row where these are few and the budget allows it; else draw some.
 
     Rows are drawn once the search has come to its end. A draw that reaches the target is a better answer:
     the search goes on from there, and rows are drawn once more.
     """
-    if not state.options.evidence or state.found.exhausted:
-        return
-    if state.options.radius is None:
-        yield from ask_all_nearer(state)
+    wanting = [state for state in states if state.options.evidence and not state.found.exhausted]
+    few = [state for state in wanting if state.options.radius is None and _may_be_few(state)]
+    run_searches(few, [ask_all_nearer(state) for state in few])
     for attempt in range(2):
-        if state.found.exhausted or state.was_stopped or not state.found.has_hits:
+        wanting = [
+            state
+            for state in wanting
+            if not state.found.exhausted and not state.was_stopped and state.found.has_hits
+        ]
+        before = [state.found.best_distance for state in wanting]
+        draw(wanting, attempt)
+        improved = [
+            (state, far)
+            for state, far in zip(wanting, before, strict=True)
+            if state.found.best_distance < far
+        ]
+        if not improved:
             return
-        before = state.found.best_distance
-        yield from _draw(state, attempt)
-        if state.found.best_distance >= before:
-            return
-        yield from _go_on(state, before)
+        wanting = [state for state, _ in improved]
+        search_from([(state, *_nearer_than(state, far)) for state, far in improved], _ROWS_FROM_A_DRAW)
+
+
+def _may_be_few(state: QueryState) -> bool:
+    """Tell whether legal rows are countable at all: no free column is a real number."""
+    return not any(
+        bool((region.free & ~region.discrete & ~region.grid.stepped).any()) for region in state.query.regions
+    )
+
+
+def _nearer_than(state: QueryState, before: float) -> tuple[Region, Matrix]:
+    """Return the region of the nearest row, and its rows that reached nearer than before."""
+    nearest = min(state.region_archives, key=lambda archive: archive.best_distance)
+    found = nearest.nearest(16)
+    return nearest.region, found[state.distance(found) < before]
 
 
 def ask_all_nearer(state: QueryState) -> Asking[None]:
@@ -58,27 +81,6 @@ def ask_all_nearer(state: QueryState) -> Asking[None]:
         rows = _all_nearer(state)
         if rows is not None:
             yield from _exhaust(state, rows)
-
-
-def with_draws(state: QueryState, search: Asking[Answer]) -> Asking[Answer]:
-    """Run a search, and draw rows whenever it has asked twice as many as the last time.
-
-    So a search that the budget stops has some evidence, too: of rows drawn evenly, those nearer than an
-    answer found later are drawn evenly from what is nearer than that. When rows are drawn does not
-    depend on the budget, so that a larger one still only adds to what is asked.
-    """
-    try:
-        asked = next(search)
-        while True:
-            if state.options.evidence and state.rows_asked >= state.spent.next_draw and state.found.has_hits:
-                state.spent.next_draw *= 2
-                yield from _draw(state, _DURING)
-            asked = search.send((yield asked))
-    except StopIteration as end:
-        answer: Answer = end.value
-        return answer
-    finally:
-        search.close()
 
 
 def evidence_of(state: QueryState) -> Evidence:
@@ -160,36 +162,75 @@ def _exhaust(state: QueryState, rows: list[Matrix]) -> Asking[None]:
     state.found.exhausted = not state.was_stopped
 
 
-def _draw(state: QueryState, attempt: int) -> Asking[None]:
+def draw(states: States, attempt: int) -> None:
     """Ask about rows drawn from all regions in equal parts, and note how far from the query they lie.
 
     What is drawn does not depend on the budget, which only cuts it off. What is left then is less, but
     drawn evenly all the same where there is one region; else earlier draws stay.
     """
-    before, distances, shares = state.found.best_distance, [np.empty(0)], list(_shares(state))
-    for number, (archive, count) in enumerate(shares):
-        for block in range(0, count, _BLOCK):
-            rng = np.random.default_rng(
-                [state.engine.seed, _SALT, attempt, state.spent.next_draw, number, block]
-            )
-            rows = _drawn(state, archive, (min(_BLOCK, count - block), rng))
-            yield from capped(state, asking(rows), archive, math.inf)
-            if state.was_stopped:
-                break
-            distances.append(state.distance(rows))
-    drawn = np.concatenate(distances)
-    if state.found.best_distance < before:
-        state.found.drawn = np.empty(0)
-    elif not state.was_stopped or (len(shares) == 1 and len(drawn) > len(state.found.drawn)):
-        state.found.drawn = drawn
+    if not states:
+        return
+    shares = [list(_shares(state)) for state in states]
+    before = [state.found.best_distance for state in states]
+    distances: list[list[Vector]] = [[np.empty(0)] for _ in states]
+    for block in range(0, max(state.options.evidence for state in states), _BLOCK):
+        lanes = [
+            (number, archive, min(_BLOCK, count - block))
+            for number, state in enumerate(states)
+            for archive, count in shares[number]
+            if count > block and not state.was_stopped
+        ]
+        if lanes:
+            _draw_block(states, lanes, (attempt, block), distances)
+    for state, far, found, own in zip(states, before, distances, shares, strict=True):
+        drawn = np.concatenate(found)
+        if state.found.best_distance < far:
+            state.found.drawn = np.empty(0)
+        elif not state.was_stopped or (len(own) == 1 and len(drawn) > len(state.found.drawn)):
+            state.found.drawn = drawn
 
 
-def _drawn(state: QueryState, archive: Archive, draws: tuple[int, np.random.Generator]) -> Matrix:
-    """Draw rows of a region; under a limit on changes each from a random set of so many columns."""
-    most, region = state.options.max_changes, archive.region
+def _draw_block(
+    states: States,
+    lanes: Sequence[tuple[int, Archive, int]],
+    number: tuple[int, int],
+    distances: list[list[Vector]],
+) -> None:
+    """Draw one block of rows for some regions, and ask about them."""
+    archives = [archive for _, archive, _ in lanes]
+    ledger = ledger_of(states, [(state, archive.region) for state, archive, _ in lanes])
+    radius = np.array([states[state].found.best_distance for state, _, _ in lanes])
+    count = np.array([most for _, _, most in lanes])
+    draws = Draws((states[0].engine.seed, _SALT, *number))
+    limited = np.array([_limits_changes(states[state], archive) for state, archive, _ in lanes], dtype=bool)
+    at = np.arange(len(lanes))
+    rows, of = draw_rows(ledger, at[~limited], radius[~limited], count[~limited], draws)
+    found = [rows]
+    owners = [of]
+    for lane in np.flatnonzero(limited):
+        own = _drawn(states[lanes[lane][0]], archives[lane].region, (int(count[lane]), draws.generator))
+        found.append(own)
+        owners.append(np.full(len(own), lane))
+    of = np.concatenate(owners)
+    order = np.argsort(of, kind="stable")
+    rows, of = np.concatenate(found)[order], of[order]
+    ledger.ask(rows, of)
+    hand_over(states, archives, ledger)
+    far = ledger.distance(rows, of)
+    for lane, (state, _, _) in enumerate(lanes):
+        if ledger.is_open[state]:
+            distances[state].append(far[of == lane])
+
+
+def _limits_changes(state: QueryState, archive: Archive) -> bool:
+    most = state.options.max_changes
+    return most is not None and most < int(archive.region.free.sum())
+
+
+def _drawn(state: QueryState, region: Region, draws: tuple[int, np.random.Generator]) -> Matrix:
+    """Draw rows of a region under a limit on changes: each from a random set of so many columns."""
+    most = state.options.max_changes
     (count, rng), free = draws, np.flatnonzero(region.free)
-    if most is None or most >= len(free):
-        return np.asarray(draw_nearer(region, state.engine.metric, state.found.best_distance, count, rng))
     rows = [np.empty((0, len(state.x)))]
     for _ in range(count):
         if state.limits.is_over():
@@ -208,15 +249,3 @@ def _shares(state: QueryState) -> Iterator[tuple[Archive, int]]:
         share = count // len(nearer) + (number < count % len(nearer))
         if share:
             yield archive, share
-
-
-def _go_on(state: QueryState, before: float) -> Asking[None]:
-    """Search on from the drawn rows that reached the target, in the region of the nearest."""
-    nearest = min(state.region_archives, key=lambda archive: archive.best_distance)
-    found = nearest.nearest(16)
-    better = found[state.distance(found) < before]
-    archive = Archive(nearest.region, state.engine.metric)
-    state.found.archives.append(archive)
-    yield from capped(
-        state, nearest_search(archive, Pool(better), state.engine.seed), archive, _ROWS_FROM_A_DRAW
-    )

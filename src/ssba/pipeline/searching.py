@@ -1,32 +1,52 @@
-"""The searches of one query, one after the other on one budget.
+"""The searches of all queries, one after the other on the budget of each.
 
 The rows asked are the same for every budget, up to where it ends. So a larger budget can only add candidates.
 Only where it allows for all legal rows are these asked instead, which gives the exact answer.
 """
 
-import math
+from collections.abc import Callable
 
 from ssba.boundary.bisection import Asking
-from ssba.pipeline.evidence import ask_all_nearer, gather_evidence, with_draws
+from ssba.pipeline.asking import run_searches
+from ssba.pipeline.evidence import ask_all_nearer, gather_evidence
 from ssba.pipeline.margins import push_off_boundary
 from ssba.pipeline.max_changes import search_few
-from ssba.pipeline.metering import capped
+from ssba.pipeline.nearest_rows import search_nearest
 from ssba.pipeline.other_columns import search_other_columns
 from ssba.pipeline.shells import search_in_shells
 from ssba.pipeline.sparsity import sparsify
-from ssba.pipeline.state import QueryState
-from ssba.search.archive import Archive
-from ssba.search.refine import nearest_search
-from ssba.search.turns import Waiting, in_turns
+from ssba.pipeline.state import QueryState, States
 
 
-def search_query(state: QueryState) -> Asking[None]:
-    """Search for what the query asks for; all finds are in its archives."""
-    if state.options.max_changes is None:
-        yield from _nearest(state)
-    else:
-        yield from search_few(state, state.options.max_changes)
-    yield from gather_evidence(state)
+def search_queries(states: States, done: Callable[[], object]) -> None:
+    """Search for what the queries ask for; all finds are in their archives."""
+    plain = [state for state in states if state.options.max_changes is None]
+    exact: set[int] = set()
+    run_searches(plain, [_in_shells(state, exact) for state in plain])
+    search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])
+    few = [state for state in states if state.options.max_changes is not None]
+    run_searches(few, [search_few(state, int(state.options.max_changes or 0)) for state in few])
+    gather_evidence(states)
+    further = [state for state in states if _asks_for_more(state)]
+    for _ in range(len(states) - len(further)):
+        done()
+    run_searches(further, [_search_on(state) for state in further], done)
+
+
+def _in_shells(state: QueryState, exact: set[int]) -> Asking[None]:
+    if (yield from search_in_shells(state)):
+        exact.add(id(state))
+
+
+def _asks_for_more(state: QueryState) -> bool:
+    options = state.options
+    return (
+        options.price > 1 or options.radius is not None or (options.k > 1 and options.diversity != "distance")
+    )
+
+
+def _search_on(state: QueryState) -> Asking[None]:
+    """Search for what is asked for beside the nearest row."""
     if state.options.price > 1:
         yield from sparsify(state)
     if state.options.k > 1 and state.options.diversity != "distance":
@@ -35,19 +55,3 @@ def search_query(state: QueryState) -> Asking[None]:
         yield from push_off_boundary(state)
         # Room is made around what the search found, whether or not the budget allows for this.
         yield from ask_all_nearer(state)
-
-
-def _nearest(state: QueryState) -> Asking[None]:
-    """Search all regions in turns, the nearest first; one that begins beyond the best answer is left out."""
-    is_exact = yield from search_in_shells(state)
-    if is_exact and state.options.k == 1:
-        return
-    searches = [_in_region(state, archive) for archive in state.region_archives]
-    yield from with_draws(state, in_turns(searches))
-
-
-def _in_region(state: QueryState, archive: Archive) -> Waiting:
-    stored = state.stored and state.stored.inside(archive.region)
-    search = nearest_search(archive, state.pool, state.engine.seed, stored)
-    running = capped(state, search, archive, math.inf)
-    return Waiting(running, lambda: state.found.begins_nearer(archive.region))

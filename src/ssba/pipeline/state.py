@@ -17,14 +17,11 @@ from ssba.models.targets import Goal
 from ssba.options import Budget, Options
 from ssba.results.explanation import Counterfactual, Obstacle, Status
 from ssba.search.archive import Archive
+from ssba.search.lanes.stored import Stored
 from ssba.search.starts import Pool
-from ssba.search.stored import Stored
 
 Vector = NDArray[np.float64]
 BudgetPart = Literal["rows", "seconds"]
-
-# A search that has asked so many rows and goes on draws some for evidence.
-FIRST_DRAW = 1500
 
 
 @dataclass
@@ -91,7 +88,6 @@ class Spent:
 
     limits: Limits
     verified_rows: int = 0
-    next_draw: int = FIRST_DRAW
     stopped_by: BudgetPart | None = None
     ran_out: bool = False
 
@@ -202,10 +198,8 @@ class QueryState:
     @property
     def pool(self) -> Pool:
         """The rows that searches start from."""
-        reaching = self.engine.judging.known.rows[self.near]
-        if self.points is not None:
-            reaching = np.concatenate([self.points, reaching])
-        return Pool(reaching, self.engine.background.guesses)
+        pool = self.engine.background.pool(self.near)
+        return pool if self.points is None else pool.with_reaching(self.points)
 
     def new_archive(self, region: Region) -> Archive:
         """Return the archive of one more search."""

@@ -44,6 +44,15 @@ class Pool:
             return self.reaching
         return namespace(self.reaching).concat([self.guesses, self.reaching])
 
+    @property
+    def guess_count(self) -> int:
+        """How many of the rows are guesses."""
+        return 0 if self.guesses is None else int(self.guesses.shape[0])
+
+    def with_reaching(self, rows: Array) -> "Pool":
+        """Return the pool with more rows that reach the target, in front of the others."""
+        return Pool(namespace(rows).concat([rows, self.reaching]), self.guesses)
+
     def with_guesses(self, rows: Array) -> "Pool":
         """Return the pool with more guesses, in front of the others."""
         others = [] if self.guesses is None else [self.guesses]

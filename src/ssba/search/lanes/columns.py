@@ -80,9 +80,7 @@ def _partial_limits(ledger: Ledger, rows: Matrix, at: Numbers, sections: int) ->
     return found
 
 
-def _as_far_as_possible(
-    ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers, sizes: Matrix
-) -> Matrix:
+def _as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers, sizes: Matrix) -> Matrix:
     """Bring the cells of each row to their limits, the largest first; those that cannot go with the rest stay."""
     regions, now = ledger.regions, rows.copy()
     differs = changed_cells(rows, limits)

@@ -252,9 +252,7 @@ class _Descent:
             flat[doubtful] = (broad != 0).sum(axis=1) > 1.2 * answers[doubtful]
         return flat
 
-    def _step(
-        self, ways: Ways, foot: Matrix, aim: Vector, other_face: Mask
-    ) -> tuple[Matrix, Mask]:
+    def _step(self, ways: Ways, foot: Matrix, aim: Vector, other_face: Mask) -> tuple[Matrix, Mask]:
         """Step toward the foot of the plane, or an edge; return rows on another face where no step helps."""
         settings, gain = SETTINGS.descent, SETTINGS.descent.gain
         plain = np.flatnonzero(~other_face)
@@ -265,7 +263,11 @@ class _Descent:
             several = np.flatnonzero(ways.planes > 1)
             if len(several):
                 edge, found = edges(
-                    self.ledger, ways.at[several], ways.points[several], ways.normals[several], ways.planes[several]
+                    self.ledger,
+                    ways.at[several],
+                    ways.points[several],
+                    ways.normals[several],
+                    ways.planes[several],
                 )
                 several, edge = several[found], edge[found]
                 shares = np.array(settings.edge_fan)

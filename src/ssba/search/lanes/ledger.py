@@ -83,10 +83,11 @@ class Ledger:
     def ask(self, Z: Matrix, at: Numbers) -> Reply:
         """Ask about legal rows; the rows of a query that its budget does not allow count as misses.
 
-        A row that is not feasible never counts as reached, though its margin is the model's.
+        A row that is not feasible never counts as reached, though its margin is the model's; one that was not
+        asked has none.
         """
         count = len(Z)
-        reached, margin = np.zeros(count, dtype=bool), np.full(count, -np.inf)
+        reached, margin = np.zeros(count, dtype=bool), np.full(count, np.nan)
         fits = np.flatnonzero(self._allowed(Z, at)) if count else np.empty(0, dtype=np.int64)
         if not len(fits):
             return Reply(reached, margin if self.has_scores else None)
@@ -208,11 +209,8 @@ class Ledger:
         far = np.concatenate([one for _, _, one in kept])
         order = np.lexsort((far, of))
         rows, of, far = rows[order], of[order], far[order]
-        # Rows may repeat, and only next to each other: those that are as far as the one before.
-        same = (of[1:] == of[:-1]) & (far[1:] == far[:-1])
-        same &= ((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))).all(axis=1)
-        kept_rows = np.flatnonzero(~np.concatenate([[False], same]))
-        rows, of = rows[kept_rows], of[kept_rows]
+        fresh = ~are_repeats(rows, of, far)
+        rows, of = rows[fresh], of[fresh]
         few = rank_within(of) < most
         return rows[few], of[few]
 
@@ -228,6 +226,14 @@ def first_of_each(group: Numbers, value: Vector) -> Numbers:
     begins = np.ones(len(order), dtype=bool)
     begins[1:] = sorted_group[1:] != sorted_group[:-1]
     return order[begins]
+
+
+def are_repeats(rows: Matrix, at: Numbers, far: Vector) -> Mask:
+    """Tell which rows repeat the one before them, in order of region and distance: only as far a row can."""
+    repeats = np.zeros(len(rows), dtype=bool)
+    same = (rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))
+    repeats[1:] = (at[1:] == at[:-1]) & (far[1:] == far[:-1]) & same.all(axis=1)
+    return repeats
 
 
 def rank_within(group: Numbers) -> NDArray[np.int64]:

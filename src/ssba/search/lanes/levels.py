@@ -79,7 +79,9 @@ def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
     regions = ledger.regions
     start = regions.start[at]
     rows, who, column = steps_of(regions, start, at)
-    single = np.flatnonzero(regions.discrete[column] & (rows[np.arange(len(who)), column] != start[who, column]))
+    single = np.flatnonzero(
+        regions.discrete[column] & (rows[np.arange(len(who)), column] != start[who, column])
+    )
     rows, who, column = rows[single], who[single], column[single]
     first, second = pairs_within(who, len(who))
     apart = column[first] != column[second]

@@ -1,6 +1,6 @@
 """The search for the nearest rows of all regions: moves, in the order in which they run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,13 +11,15 @@ from ssba.search.lanes.descend import Ways, descend, ways_from
 from ssba.search.lanes.draws import Draws
 from ssba.search.lanes.ledger import Ledger, first_of_each, rank_within
 from ssba.search.lanes.levels import other_levels
+from ssba.search.lanes.normals import unit
 from ssba.search.lanes.pools import Pools
 from ssba.search.lanes.rays import race, rays_to
-from ssba.search.lanes.regions import Mask, Numbers, Vector
+from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.lanes.rough import rough_search
 from ssba.search.lanes.settings import SETTINGS
 from ssba.search.lanes.starts import Ends, climbed_ends, further_ends, known_ends, slope_ends
 from ssba.search.lanes.steps import has_steps, tidy, walk
+from ssba.search.lanes.stored import Stored, stored_ends
 from ssba.search.lanes.swaps import Herd, swap
 
 
@@ -33,9 +35,11 @@ class Search:
     ledger: Ledger
     pools: Pools
     draws: Draws
+    stored: Sequence[Stored | None] | None = None
     at: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     start_margin: Vector | None = None
     ends: Ends = field(init=False)
+    guess: Matrix = field(init=False)
     one_way: Mask = field(init=False)
     steps: Mask = field(init=False)
     best: Ways = field(init=False)
@@ -43,6 +47,7 @@ class Search:
     def __post_init__(self) -> None:
         count = self.ledger.regions.count
         self.ends = Ends.none(self.ledger)
+        self.guess = np.zeros_like(self.ledger.regions.start)
         self.one_way, self.steps = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self.best = ways_from(self.ledger, self.ends.rows, self.ends.at, self.ends.margin)
 
@@ -50,6 +55,16 @@ class Search:
     def by_labels(self) -> bool:
         """Whether there are no scores to follow."""
         return self.start_margin is None
+
+    def drop_hopeless(self) -> None:
+        """Go on without regions that begin beyond the best row of their query, or whose budget has ended."""
+        ledger, regions = self.ledger, self.ledger.regions
+        best = ledger.best_of_query()[regions.query[self.at]]
+        kept = (regions.begins[self.at] < best) & ledger.goes_on(self.at)
+        if not kept.all():
+            self.at = self.at[kept]
+            self.ends = self.ends.of(self.at)
+            self.best = self.best.take(np.flatnonzero(np.isin(self.best.at, self.at)))
 
     @property
     def without_ends(self) -> Numbers:
@@ -71,12 +86,19 @@ class Move:
     run: Callable[[Search], None]
 
 
-def search_all(ledger: Ledger, pools: Pools, seed: int) -> None:
-    """Search for the nearest feasible rows that reach the target; all finds are in the ledger."""
-    search = Search(ledger, pools, Draws((seed,)))
+def search_all(
+    ledger: Ledger, pools: Pools, seed: int, stored: Sequence[Stored | None] | None = None
+) -> None:
+    """Search for the nearest feasible rows that reach the target; all finds are in the ledger.
+
+    It begins where `stored` boundary points of a region say that the boundary is near, else where the slope of
+    the score at the query leads, else at rows of the region's pool.
+    """
+    search = Search(ledger, pools, Draws((seed,)), stored)
     for move in MOVES:
         if move.applies(search):
             move.run(search)
+            search.drop_hopeless()
 
 
 def _ask_starts(search: Search) -> None:
@@ -102,9 +124,16 @@ def _nearer_than_start(ledger: Ledger, at: Numbers) -> None:
         at = at[ledger.best[at] < before]
 
 
+def _use_stored(search: Search) -> None:
+    assert search.stored is not None
+    ends, search.guess = stored_ends(search.ledger, search.stored, search.at)
+    search.one_way[ends.at] = True
+    search.ends = search.ends.and_(ends)
+
+
 def _follow_slope(search: Search) -> None:
     assert search.start_margin is not None
-    ends = slope_ends(search.ledger, search.pools, search.start_margin, search.at)
+    ends = slope_ends(search.ledger, search.pools, search.start_margin, search.without_ends)
     search.one_way[ends.at] = True
     search.ends = search.ends.and_(ends)
 
@@ -124,6 +153,9 @@ def _climb(search: Search) -> None:
 
 def _race_and_descend(search: Search) -> None:
     ledger, ends, settings = search.ledger, search.ends, SETTINGS.descent
+    # Where stored points or the slope at the query tell which way to go, one way down will do.
+    first = ~search.one_way[ends.at] | (rank_within(ends.at) < SETTINGS.stored.runners)
+    ends = ends.take(np.flatnonzero(first))
     margins = None
     if search.start_margin is not None:
         assert ends.margin is not None
@@ -133,7 +165,19 @@ def _race_and_descend(search: Search) -> None:
     tolerance = settings.tight if margins is None else settings.first_tolerance
     crossings = race(rays, group, settings.starts, tolerance, margins=margins)
     ways = ways_from(ledger, crossings.rows, names[crossings.group], crossings.margin)
+    ways = ways.take(np.flatnonzero(~search.one_way[ways.at] | (rank_within(ways.at) == 0)))
+    _guess_normals(search, ways)
     search.best = way_down(ledger, ways, search.start_margin)
+
+
+def _guess_normals(search: Search, ways: Ways) -> None:
+    """Begin with the normals of planes through stored points, where there are some."""
+    guess = unit(search.guess[ways.at])[0]
+    some = (guess != 0).any(axis=1)
+    ways.normal = np.where(some[:, None], guess, ways.normal)
+    many = search.ledger.regions.moves[ways.at].sum(axis=1) > SETTINGS.race.few_columns
+    if search.ledger.metric.adds_squares:
+        ways.look_at(np.flatnonzero(some & many), SETTINGS.descent.next_look)
 
 
 def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
@@ -195,7 +239,9 @@ def _steps(search: Search) -> None:
     margins = None
     if search.start_margin is not None and ends.margin is not None:
         margins = search.start_margin[ends.at], ends.margin
-    crossings = race(rays_to(ledger, ends.rows, ends.at), group, settings.starts, settings.tolerance, margins=margins)
+    crossings = race(
+        rays_to(ledger, ends.rows, ends.at), group, settings.starts, settings.tolerance, margins=margins
+    )
     rough_search(ledger, crossings.rows, names[crossings.group], search.draws.of("rough"))
 
 
@@ -245,6 +291,7 @@ def _has_scores(search: Search) -> bool:
 
 MOVES = (
     Move("start", _always, _ask_starts),
+    Move("stored points", lambda search: search.stored is not None, _use_stored),
     Move("slope", _has_scores, _follow_slope),
     Move("known rows", _lacks_ends, _take_known),
     Move("further rows", _lacks_ends, _look_further),

@@ -101,9 +101,7 @@ def label_normals(
         mine = who[now]
         wide[now] *= 0.5
         far = radius[mine] * np.exp(low[now] + wide[now])
-        rows = np.where(
-            columns[mine], start[mine] + far[:, None] * directions[now] * regions.scale, z[mine]
-        )
+        rows = np.where(columns[mine], start[mine] + far[:, None] * directions[now] * regions.scale, z[mine])
         reached = ledger.ask(regions.snap(rows, at[mine]), at[mine]).reached
         low[now] += np.where(reached, 0.0, wide[now])
     normals = v.copy()

@@ -27,7 +27,7 @@ def feet(ledger: Ledger, z: Matrix, normal: Matrix, at: Numbers) -> Matrix:
     nearest = (_foot_l2 if metric.adds_squares else _foot_l1)(normal, offset, low, high)
     found = np.where(moves, home + nearest * regions.scale, z)
     if metric.adds_squares:
-        for i in np.flatnonzero(regions.linear[at]):
+        for i in np.flatnonzero(regions.linear[at] & (normal != 0).any(axis=1)):
             found[i] = regions.parts[at[i]].nearest_beyond(z[i], normal[i] / regions.scale)
     return found
 

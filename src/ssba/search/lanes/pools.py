@@ -5,30 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssba.search.lanes.ledger import Ledger, rank_within
+from ssba.search.lanes.ledger import Ledger, are_repeats, rank_within
 from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.lanes.settings import SETTINGS
 from ssba.search.repeats import different
+from ssba.search.starts import Pool
 
 # Cells that are compared at a time; more would not fit into the processor's cache.
 _CELLS_AT_ONCE = 1 << 19
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Rows to begin with: some that the model was asked about and that reach the target, and mere guesses.
-
-    Only the former count as found where they are feasible as they are. Whatever was pulled into a region,
-    filled or stretched is a guess.
-    """
-
-    reaching: Matrix
-    guesses: Matrix
-
-    @property
-    def rows(self) -> Matrix:
-        """All rows, the guesses first."""
-        return np.concatenate([self.guesses, self.reaching])
 
 
 @dataclass(frozen=True)
@@ -69,7 +53,7 @@ class Pools:
             order = self._nearest_numbers(every, mine, most)
             owner = np.repeat(mine, order.shape[1])
             found = every[order.ravel()]
-            asked = order.ravel() >= len(pool.guesses)
+            asked = order.ravel() >= pool.guess_count
             rows.append(found)
             of.append(owner)
             known.append(asked & self.ledger.regions.contains(found, owner))
@@ -109,7 +93,7 @@ class Pools:
         far = self.ledger.distance(pulled, of)
         order = np.lexsort((far, of))
         pulled, of, known, far = pulled[order], of[order], known[order], far[order]
-        kept = np.flatnonzero(~_repeats(pulled, of, far))
+        kept = ~are_repeats(pulled, of, far)
         pulled, of, known = pulled[kept], of[kept], known[kept]
         few = rank_within(of) < most
         return Near(pulled[few], of[few], known[few])
@@ -129,10 +113,3 @@ class Pools:
         rest = pulled[np.argsort(far, kind="stable")][settings.nearest :]
         chosen = np.unique(np.linspace(0, max(len(rest) - 1, 0), settings.farther).astype(int))
         return rest[chosen[: len(rest)]]
-
-
-def _repeats(rows: Matrix, at: Numbers, far: Vector) -> Mask:
-    """Tell which rows repeat the one before them."""
-    same = (at[1:] == at[:-1]) & (far[1:] == far[:-1])
-    same &= ((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))).all(axis=1)
-    return np.concatenate([[False], same])[: len(rows)]

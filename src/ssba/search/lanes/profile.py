@@ -48,9 +48,7 @@ def exchange(ledger: Ledger, parents: Herd, draws: Draws) -> None:
         hits, of = _ask_nearer(ledger, wanted, at[who], settings.at_most * ledger.best)
         hits, of = nearest_few(ledger, hits, of, settings.followed)
         if len(of):
-            ends, of = pull_back(
-                ledger, hits, of, draws.of("back", number), settings.at_most * ledger.best
-            )
+            ends, of = pull_back(ledger, hits, of, draws.of("back", number), settings.at_most * ledger.best)
             more = parents.with_rows(ends, of)
             parents = Herd(*nearest_few(ledger, more.rows, more.at, settings.parents))
 
@@ -133,7 +131,11 @@ class Profile:
         found, of = [self.rows[:0]], [np.empty(0, dtype=np.int64)]
         settings, columns = SETTINGS.exchange, self.rows.shape[1]
         rng = draws.generator
-        first, second, two = rng.random(settings.tried), rng.random(settings.tried), rng.random(settings.tried)
+        first, second, two = (
+            rng.random(settings.tried),
+            rng.random(settings.tried),
+            rng.random(settings.tried),
+        )
         more = rng.random(settings.tried)
         wrong = np.exp(settings.wrong * rng.normal(size=(settings.tried, columns)))
         for lane in range(len(self.rows)):
@@ -142,7 +144,9 @@ class Profile:
             of.append(np.full(len(rows), lane))
         return np.concatenate(found), np.concatenate(of)
 
-    def _exchanged(self, lane: int, drawn: tuple[Vector, Vector, Mask, Vector, Matrix], room: float) -> Matrix:
+    def _exchanged(
+        self, lane: int, drawn: tuple[Vector, Vector, Mask, Vector, Matrix], room: float
+    ) -> Matrix:
         first, second, two, more, wrong = drawn
         saved, gain, usable = self.saved[lane], self.gain[lane], self.given[lane] & (self.gain[lane] > _NEVER)
         column, value = np.nonzero(usable & (saved > 0))

@@ -174,6 +174,19 @@ class LevelSettings:
 
 
 @dataclass(frozen=True)
+class StoredSettings:
+    """Planes through stored boundary points."""
+
+    fewest: int = 2
+    most: int = 20
+    fading: int = 4
+    ridge: float = 1e-6
+    beyond: tuple[float, ...] = (1.03, 1.15, 1.5)
+    ends: int = 15
+    runners: int = 2
+
+
+@dataclass(frozen=True)
 class SearchSettings:
     """All of them."""
 
@@ -186,6 +199,7 @@ class SearchSettings:
     exchange: ExchangeSettings = field(default_factory=ExchangeSettings)
     around: AroundSettings = field(default_factory=AroundSettings)
     levels: LevelSettings = field(default_factory=LevelSettings)
+    stored: StoredSettings = field(default_factory=StoredSettings)
 
 
 SETTINGS = SearchSettings()

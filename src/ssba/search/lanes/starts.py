@@ -40,8 +40,12 @@ class Ends:
 
     def of(self, at: Numbers) -> "Ends":
         """Return the ends of some regions."""
-        kept = np.isin(self.at, at)
-        return Ends(self.rows[kept], self.at[kept], None if self.margin is None else self.margin[kept])
+        return self.take(np.flatnonzero(np.isin(self.at, at)))
+
+    def take(self, numbers: Numbers) -> "Ends":
+        """Return some of the ends."""
+        margin = None if self.margin is None else self.margin[numbers]
+        return Ends(self.rows[numbers], self.at[numbers], margin)
 
 
 def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> Ends:
@@ -208,7 +212,9 @@ def corners(regions: Regions, number: int, draws: Draws) -> Matrix:
     free = np.flatnonzero(regions.free[number] & ~regions.discrete)
     rng = draws.generator
     if 0 < len(free) <= SETTINGS.starts.few_corners:
-        choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(-1, len(free))
+        choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(
+            -1, len(free)
+        )
     else:
         choice = rng.integers(0, 3, size=(SETTINGS.starts.random, len(start)))[:, free]
     rows = np.tile(start, (len(choice), 1))

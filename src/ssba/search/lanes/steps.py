@@ -61,7 +61,9 @@ def shows_face(ledger: Ledger, best: Ways) -> tuple[Mask, Mask]:
         settings.more_than_enough * settings.before * rise[who] / normal[who, column]
     )
     alone = np.flatnonzero(fine)
-    wanted = np.concatenate([best.row[who] + moves * regions.scale, (best.row + before * regions.scale)[alone]])
+    wanted = np.concatenate(
+        [best.row[who] + moves * regions.scale, (best.row + before * regions.scale)[alone]]
+    )
     of = np.concatenate([who, alone])
     rows = regions.snap(wanted, at[of])
     # A column at its bound cannot show anything.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ssba.search.lanes.columns import pull_back
 from ssba.search.lanes.draws import Draws
-from ssba.search.lanes.ledger import Ledger, rank_within
+from ssba.search.lanes.ledger import Ledger, are_repeats, rank_within
 from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.lanes.settings import SETTINGS
 
@@ -41,7 +41,9 @@ def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int)
     for number in range(rounds):
         if not len(parents.at):
             break
-        rows, at = _offspring(ledger, parents, parents.with_rows(donors.rows, donors.at), draws.of("swap", number))
+        rows, at = _offspring(
+            ledger, parents, parents.with_rows(donors.rows, donors.at), draws.of("swap", number)
+        )
         reached = ledger.ask(rows, at).reached
         hits, at = nearest_few(ledger, rows[reached], at[reached], settings.followed)
         if len(at):
@@ -56,10 +58,8 @@ def nearest_few(ledger: Ledger, rows: Matrix, at: Numbers, most: int) -> tuple[M
     far = ledger.distance(rows, at)
     order = np.lexsort((far, at))
     rows, at, far = rows[order], at[order], far[order]
-    same = (at[1:] == at[:-1]) & (far[1:] == far[:-1])
-    same &= ((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))).all(axis=1)
-    kept = np.flatnonzero(~np.concatenate([[False], same])[: len(rows)])
-    rows, at = rows[kept], at[kept]
+    fresh = ~are_repeats(rows, at, far)
+    rows, at = rows[fresh], at[fresh]
     few = rank_within(at) < most
     return rows[few], at[few]
 

@@ -1,0 +1,89 @@
+"""Rows drawn at random from what is nearer than the best answer of each region: evidence that nothing is there.
+
+How rows are drawn is told in `ssba.search.evidence`, which draws for one region at a time. Where only real
+numbers move inside bounds, most of the ball around the query is feasible, and all regions draw together.
+"""
+
+import numpy as np
+
+from ssba.search.evidence import draw_nearer
+from ssba.search.lanes.draws import Draws
+from ssba.search.lanes.ledger import Ledger, rank_within
+from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
+
+# Rows that fell outside are drawn again so often; where some still do, a region draws for itself.
+_ROUNDS = 16
+
+
+def draw_rows(
+    ledger: Ledger, at: Numbers, radius: Vector, count: Numbers, draws: Draws
+) -> tuple[Matrix, Numbers]:
+    """Draw so many legal feasible rows nearer than a radius for each of some regions; fewer where there are few."""
+    plain = _only_numbers(ledger, at)
+    rows, of, inside = _in_balls(ledger, at[plain], radius[plain], count[plain], draws)
+    left_out = np.bincount(of[~inside], minlength=ledger.regions.count) > 0
+    kept = ~left_out[of]
+    found, owners = [rows[kept]], [of[kept]]
+    for number in np.flatnonzero(~plain | left_out[at]):
+        region = ledger.regions.parts[at[number]]
+        rng = draws.of("alone").generator
+        own = draw_nearer(region, ledger.metric, float(radius[number]), int(count[number]), rng)
+        found.append(np.asarray(own))
+        owners.append(np.full(len(own), at[number]))
+    all_of = np.concatenate(owners)
+    order = np.argsort(all_of, kind="stable")
+    return np.concatenate(found)[order], all_of[order]
+
+
+def _only_numbers(ledger: Ledger, at: Numbers) -> Mask:
+    """Tell which regions have nothing but real numbers that move, and no linear rows."""
+    regions = ledger.regions
+    free = regions.free[at]
+    numbers = free & ~regions.discrete & ~regions.grid.stepped & ~np.isnan(regions.x[at])
+    return np.asarray((free == numbers).all(axis=1) & free.any(axis=1) & ~regions.linear[at])
+
+
+def _in_balls(
+    ledger: Ledger, at: Numbers, radius: Vector, count: Numbers, draws: Draws
+) -> tuple[Matrix, Numbers, Mask]:
+    """Draw from balls around queries; return the rows, whose they are, and which lie inside all bounds."""
+    regions = ledger.regions
+    of = np.repeat(at, count)
+    owner = np.repeat(np.arange(len(at)), count)
+    place = rank_within(of)
+    rows, inside = regions.start[of], np.zeros(len(of), dtype=bool)
+    short = radius * (1 - 1e-12)
+    most = int(count.max(initial=0))
+    for number in range(_ROUNDS):
+        out = np.flatnonzero(~inside)
+        if not len(out):
+            break
+        way, far = _block(ledger, most, draws.of("ball", number))
+        region = of[out]
+        free = regions.free[region]
+        drawn = np.where(free, way[place[out]], 0.0)
+        if ledger.metric.adds_squares:
+            length = np.sqrt((drawn * drawn).sum(axis=1))
+            share = far[place[out]] ** (1.0 / free.sum(axis=1)) / np.where(length > 0, length, 1.0)
+        else:
+            # Of n + 1 exponentials divided by their sum, the first n are even over the simplex.
+            share = 1.0 / (np.abs(drawn).sum(axis=1) - np.log(far[place[out]]))
+        x = regions.x[region]
+        # Where a column may go one way only, the other half of the ball is folded onto this one.
+        drawn = np.where(regions.low[region] >= x, np.abs(drawn), drawn)
+        drawn = np.where(regions.high[region] <= x, -np.abs(drawn), drawn)
+        moved = x + drawn * (share * short[owner[out]])[:, None] * regions.scale
+        moved = np.where(free, moved, x)
+        fits = regions.contains(moved, region)
+        moved = regions.snap(moved, region)
+        fits &= ledger.distance(moved, region) < short[owner[out]]
+        rows[out], inside[out] = moved, fits
+    return rows, of, inside
+
+
+def _block(ledger: Ledger, count: int, draws: Draws) -> tuple[Matrix, Vector]:
+    rng, columns = draws.generator, ledger.regions.x.shape[1]
+    far = 1.0 - rng.random(count)
+    if ledger.metric.adds_squares:
+        return rng.normal(size=(count, columns)), far
+    return rng.exponential(size=(count, columns)) * rng.choice([-1.0, 1.0], size=(count, columns)), far
