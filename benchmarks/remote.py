@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import ssba
 
-RULES = [ssba.fixed("age", "sex", "cp", "ca", "thal"), "chol <= x.chol"]
+RULES = [*(f"{name} == x.{name}" for name in ("age", "sex", "cp", "ca", "thal")), "chol <= x.chol"]
 TARGETS = {"labels": "no disease", "scores": 1}
 """What is asked for, by what the endpoint gives; the second class is *no disease*."""
 

@@ -23,10 +23,10 @@ def fill(path: str, n: int, columns: int) -> None:
         return np.asarray(rows @ weight > 0)
 
     ssba.Explainer(model, data, target=True).sample_boundary(n, path=path, progress=False)
-    print(_peak())
+    print(peak_megabytes())
 
 
-def _peak() -> float:
+def peak_megabytes() -> float:
     """This process's own peak memory in MB; getrusage would also count what its parent had."""
     (line,) = [one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmHWM:")]
     return int(line.split()[1]) / 1024

@@ -118,14 +118,16 @@ def _start(python: Path, task: Task, left: list[int], out: Path) -> subprocess.P
     command += ["--which", *map(str, left)]
     if task.folder is not None:
         command += ["--data", str(task.folder.resolve())]
-    # one thread each, so that seconds mean the same for all; and our own sources, whatever is installed
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    environment = {**os.environ, **threads, "PYTHONPATH": path}
     with _complaints(out).open("w") as complaints:
         return subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=complaints
+            command, cwd=ROOT, env=one_thread(), stdout=subprocess.DEVNULL, stderr=complaints
         )
+
+
+def one_thread(sources: Path = ROOT / "src") -> dict[str, str]:
+    """The variables of a worker: one thread, so that seconds mean the same for all, and ssba from here."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**os.environ, **threads, "PYTHONPATH": os.pathsep.join([str(ROOT), str(sources)])}
 
 
 def _complaints(out: Path) -> Path:
