@@ -35,7 +35,8 @@ class TestMaking:
             ("max_changes", 0, "max_changes is 0"),
             ("max_changes", "two", "max_changes is 'two'"),
             ("plausible", 1, "plausible is 1; give True or False"),
-            ("prove", "yes", "prove is 'yes'; give True or False"),
+            ("prove", "yes", "prove is 'yes'; give 'auto', True or False"),
+            ("prove", 1, "prove is 1; give 'auto', True or False"),
             ("margin", 0, "margin is 0; give a distance above 0"),
             ("margin", "wide", "margin is 'wide'"),
             ("evidence", -1, "evidence is -1"),
@@ -76,7 +77,7 @@ class TestMaking:
 class TestJson:
     @pytest.mark.parametrize(
         "options",
-        [{}, *({name: value} for name, value in GIVEN.items()), GIVEN, {"margin": 1 / 3}],
+        [{}, *({name: value} for name, value in GIVEN.items()), GIVEN, {"margin": 1 / 3}, {"prove": False}],
         ids=str,
     )
     def test_it_loses_nothing(self, options: dict[str, Any]) -> None:
@@ -86,7 +87,7 @@ class TestJson:
         assert type(after.margin) is type(before.margin)
 
     @pytest.mark.parametrize(
-        "change", [{"k": 0}, {"k": "3"}, {"sparsity": "some"}, {"margin": {"kind": "x"}}]
+        "change", [{"k": 0}, {"k": "3"}, {"sparsity": "some"}, {"margin": {"kind": "x"}}, {"prove": "yes"}]
     )
     def test_what_no_call_takes_is_refused(self, change: dict[str, Any]) -> None:
         with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of options"):

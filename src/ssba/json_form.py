@@ -213,7 +213,8 @@ def _build_union(options: tuple[Any, ...], raw: Any) -> Any:
         return build(named[raw["kind"]], raw)
     if len(known) == 1:
         return build(known[0], raw)
-    return _checked(type(raw) in known, options, raw)
+    words = [word for one in known if get_origin(one) is Literal for word in get_args(one)]
+    return _checked(type(raw) in known or raw in words, options, raw)
 
 
 def _checked(fits: bool, hint: Any, raw: Any) -> Any:

@@ -11,6 +11,7 @@ from ssba.json_form import JsonForm
 
 Sparsity = Literal["none", "balanced", "strong"]
 Diversity = Literal["columns", "distance", "levers"]
+Prove = bool | Literal["auto"]
 
 PRICES: dict[Sparsity, float] = {"none": 1.0, "balanced": 1.1, "strong": 1.5}
 """How many times as long as the nearest answer one with fewer changed columns may be."""
@@ -117,7 +118,7 @@ class OptionFields(TypedDict, total=False):
     plausible: bool
     margin: float | Margin | None
     evidence: int
-    prove: bool
+    prove: Prove
 
 
 @final
@@ -154,10 +155,12 @@ class Options(JsonForm):
         How many feasible rows nearer than the best answer to draw at random and ask about once the search
         has ended: 59 bound the share of them that reaches the target below 5% (at 95% confidence), 1000
         below 0.3%. Where there are few such rows all are asked. 0: no evidence.
-    prove : bool
-        Whether to open tree ensembles and prove their answers, which takes seconds a query (with the extra
-        ``exact`` also for many free columns). Linear models are always opened. Where nothing could be proved
-        ``evidence.unproved`` says why.
+    prove : {"auto", True, False}
+        Whether to open tree ensembles, to find the nearest row from their inside and prove it. "auto": where
+        little work is enough, which is counted, not timed: about 0.2 s a query; what it leaves open is
+        searched. True: in the time it takes, mostly seconds (with the extra ``exact`` also for many free
+        columns); where nothing could be proved ``evidence.unproved`` says why. False: never. Linear models
+        are always opened.
 
     Examples
     --------
@@ -172,16 +175,17 @@ class Options(JsonForm):
     plausible: bool = False
     margin: Margin | None = None
     evidence: int = 59
-    prove: bool = False
+    prove: Prove = "auto"
 
     derived: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         one_of("sparsity", self.sparsity, get_args(Sparsity))
         one_of("diversity", self.diversity, get_args(Diversity))
-        for name in ("plausible", "prove"):
-            if not isinstance(getattr(self, name), bool):
-                raise ArgumentError(f"{name} is {getattr(self, name)!r:.80}; give True or False")
+        if not isinstance(self.plausible, bool):
+            raise ArgumentError(f"plausible is {self.plausible!r:.80}; give True or False")
+        if not isinstance(self.prove, bool) and not (isinstance(self.prove, str) and self.prove == "auto"):
+            raise ArgumentError(f"prove is {self.prove!r:.80}; give 'auto', True or False")
         most = self.max_changes
         self._set(
             k=whole("k", self.k, at_least=1),

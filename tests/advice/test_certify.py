@@ -33,7 +33,7 @@ SICK = HEART[MODEL.predict(HEART) == "disease"].iloc[2]
 
 def certificate(constraints: Any = RULES, query: Any = SICK, **options: Any) -> Certificate:
     """The certificate of a result, written and read again."""
-    budget = ssba.Budget(rows=1500)
+    budget = ssba.Budget(rows=4000)
     found = EXPLAINER.explain(query, constraints, budget=budget, evidence=0, **options)
     return Certificate.from_json(EXPLAINER.certificate(found).to_json())
 

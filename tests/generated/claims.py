@@ -12,6 +12,7 @@ from tests.generated.worlds import USUAL_ROWS, Options
 # A row counts against a bound only if it is nearer by more than rounding: of the distance, and of the cells.
 _SLACK = 1e-6
 _SINGLE = 2.0**-23
+_TREES = ("tree", "forest", "boosting")
 
 
 def check_evidence(case: Case, attack: int) -> None:
@@ -93,6 +94,9 @@ def nearest_known(case: Case, attack: int) -> Nearest:
 
 def _take(case: Case, found: Nearest, rows: Matrix, distances: Matrix) -> None:
     reached = case.world.judge.reaches(rows) if len(rows) else np.zeros(0, dtype=bool)
+    if case.world.options.max_changes is not None and case.world.family in _TREES and len(rows):
+        # What is proved of trees is about rows that change no more columns than may change.
+        reached &= case.truth.changed(rows).sum(axis=1) <= case.world.options.max_changes
     rows, distances = rows[reached], distances[reached]
     wanted = case.truth.obeys_options(rows) if len(rows) else reached[:0]
     order = np.argsort(distances, kind="stable")
@@ -118,7 +122,7 @@ def _below(case: Case, distance: float, row: Matrix | None, claim: float) -> boo
     if row is None:
         return False
     moved = case.truth.changed(row[None, :])[0]
-    coarse = _SINGLE if case.world.family in ("tree", "forest", "boosting") else 1e-12
+    coarse = _SINGLE if case.world.family in _TREES else 1e-12
     cells = np.abs(np.nan_to_num(row)) * moved / case.truth.scales * case.truth.weights
     numbers = np.array([not one.is_category for one in case.world.columns])
     return distance < claim * (1 - _SLACK) - coarse * float((cells * numbers).sum())
@@ -181,7 +185,7 @@ def _check_optimum(case: Case, nearest: Nearest) -> None:
 
 def _note_figure(case: Case, known: float | None) -> None:
     options, best = case.world.options, case.result.best
-    plain = replace(options, k=1, evidence=59, prove=False, rows=None) == Options()
+    plain = replace(options, k=1, evidence=59, prove="auto", rows=None) == Options()
     plain = plain and options.rows in (None, USUAL_ROWS)
     if known is not None and plain and best is not None and 0 < known < math.inf:
         case.findings.over_optimum = best.distance / known

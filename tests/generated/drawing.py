@@ -138,7 +138,9 @@ def _within_bounds(columns: tuple[Column, ...], Z: Matrix) -> Matrix | None:
 
 def _options(rng: Rng, asked: World, reaching: int) -> Options:
     trees = asked.family in ("tree", "forest", "boosting")
-    options = Options(prove=bool(trees and rng.random() < 0.8) or bool(rng.random() < 0.05))
+    proves = bool(trees and rng.random() < 0.8) or bool(rng.random() < 0.05)
+    thoroughly = proves and asked.seed % 2 == 1
+    options = Options(prove=thoroughly or ("auto" if proves or not trees else False))
     kind = pick(
         rng, ("plain", 8), ("k", 1.5), ("sparse", 1.5), ("levers", 1), ("few", 1.5), ("plausible", 1),
         ("ball", 1), ("margin", 1), ("both", 1),

@@ -44,7 +44,7 @@ class Options:
     ball: float | None = None
     score_margin: float | None = None
     evidence: int = 59
-    prove: bool = False
+    prove: bool | Literal["auto"] = "auto"
     rows: int | None = None
     seconds: float | None = None
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.problems import half_space
 
 import ssba
-from ssba.pipeline import searching
 from ssba.results.text import evidence_sentence
 
 RNG = np.random.default_rng(5)

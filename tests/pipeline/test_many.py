@@ -16,6 +16,7 @@ from tests.support import every
 
 import ssba
 from ssba.engine import Settings, build_engine
+from ssba.options import Prove
 from ssba.pipeline.answer import Request, explain_requests
 
 _rng = np.random.default_rng(8)
@@ -222,7 +223,7 @@ class TestExplanations:
         assert "queries" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("prove", [False, True])
+@pytest.mark.parametrize("prove", ["auto", False, True])
 @pytest.mark.parametrize(
     "model",
     [
@@ -232,7 +233,7 @@ class TestExplanations:
     ],
     ids=["trees", "linear", "network"],
 )
-def test_each_query_counts_once(model: Any, prove: bool) -> None:
+def test_each_query_counts_once(model: Any, prove: Prove) -> None:
     # Some are there already, some are solved or proved from the model's inside, some are searched.
     if isinstance(model, MLPClassifier):
         with warnings.catch_warnings(action="ignore"):

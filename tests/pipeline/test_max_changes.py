@@ -186,9 +186,9 @@ class TestMaxChanges:
         explainer = ssba.Explainer(model, WIDE, target=True, scale="none")
         explainer.explain(ORIGIN)
         asked.clear()
-        evidence = explainer.explain(ORIGIN, max_changes=2, evidence=61).evidence
-        assert evidence.drawn == 61
-        (drawn,) = [rows for rows in asked if len(rows) == 61]
+        evidence = explainer.explain(ORIGIN, max_changes=2, evidence=137).evidence
+        assert evidence.drawn == 137
+        (drawn,) = [rows for rows in asked if len(rows) == 137]
         assert ((drawn != 0).sum(axis=1) == 2).all()
         assert len({tuple(row != 0) for row in drawn}) > 15
 

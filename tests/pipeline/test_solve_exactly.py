@@ -23,7 +23,9 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.support import every
 
 import ssba
+from ssba.engine import judging
 from ssba.pipeline import solve_exactly
+from ssba.whitebox import exact, read_model
 from ssba.whitebox.exact import nearest_exact
 
 RNG = np.random.default_rng(0)
@@ -96,13 +98,13 @@ def test_a_pipeline_with_categories_is_exact() -> None:
     queries = frame[model.predict(frame) == 0].iloc[:5]
     opened = ssba.Explainer(model, frame, target=1).explain_many(queries)
     asked = ssba.Explainer(lambda rows: model.predict(rows), frame, target=1).explain_many(queries)
-    for exact, searched in zip(opened, asked, strict=True):
-        assert exact.evidence.proof == "optimal"
-        assert exact.best is not None
+    for solved, searched in zip(opened, asked, strict=True):
+        assert solved.evidence.proof == "optimal"
+        assert solved.best is not None
         assert searched.best is not None
-        assert exact.best.distance <= searched.best.distance * 1.001
-        assert exact.evidence.lower_bound is not None
-        assert searched.best.distance >= exact.evidence.lower_bound * (1 - 1e-9)
+        assert solved.best.distance <= searched.best.distance * 1.001
+        assert solved.evidence.lower_bound is not None
+        assert searched.best.distance >= solved.evidence.lower_bound * (1 - 1e-9)
 
 
 def test_a_band_of_a_regressor_is_exact() -> None:
@@ -116,7 +118,7 @@ def test_a_band_of_a_regressor_is_exact() -> None:
 @pytest.mark.parametrize(
     "model", [DecisionTreeClassifier(random_state=0), RandomForestClassifier(7, random_state=0)]
 )
-def test_trees_are_proved_on_request(model: object) -> None:
+def test_trees_are_opened_unless_the_call_says_no(model: object) -> None:
     """Whole numbers, so that every legal row can be tried by hand."""
     grid = np.array(list(itertools.product(range(8), repeat=3)))
     data = pd.DataFrame(grid[::3], columns=["a", "b", "c"])
@@ -125,12 +127,15 @@ def test_trees_are_proved_on_request(model: object) -> None:
     reached = grid[fitted.predict(everything) == 1]
     explainer = ssba.Explainer(fitted, data, target=1, scale="none")
     for query in data[fitted.predict(data) == 0].iloc[:4].to_numpy():
-        answer = explainer.explain(query, prove=True, evidence=0)
         best = np.linalg.norm(reached - query, axis=1).min()
-        assert answer.best is not None
-        assert answer.best.distance == pytest.approx(best)
-        assert answer.evidence.proof == "optimal"
-        assert explainer.explain(query, evidence=0).evidence.proof is None
+        for answer in (explainer.explain(query), explainer.explain(query, prove=True)):
+            assert answer.best is not None
+            assert answer.best.distance == pytest.approx(best)
+            assert answer.evidence.proof == "optimal"
+            # The query, the answer in some forms, and rows so near to a tie that rounding decides.
+            assert answer.rows_used < 20
+        closed = explainer.explain(query, prove=False, evidence=0)
+        assert (closed.evidence.proof, closed.evidence.lower_bound) == (None, None)
 
 
 def test_a_closed_model_gives_an_answer_and_no_proof() -> None:
@@ -143,7 +148,7 @@ def test_a_closed_model_gives_an_answer_and_no_proof() -> None:
 
 
 def test_a_wrong_prove_is_refused_with_the_choices() -> None:
-    with pytest.raises(ssba.errors.ArgumentError, match="prove is 'yes'; give True or False"):
+    with pytest.raises(ssba.errors.ArgumentError, match="prove is 'yes'; give 'auto', True or False"):
         ssba.Explainer(LINEAR, X, target=1).explain(BELOW[0], prove="yes")  # type: ignore[arg-type]
 
 
@@ -176,12 +181,12 @@ OPENED_FROM_CATEGORIES = {
 
 
 @pytest.mark.parametrize("name", OPENED_FROM_CATEGORIES)
-def test_trees_with_categories_are_proved_on_request(name: str) -> None:
+def test_trees_with_categories_are_proved(name: str) -> None:
     """Without draws or rows asked one by one: 160 rows in all, of which the nearest is looked for by hand."""
     model = OPENED_FROM_CATEGORIES[name].fit(MIXED, MIXED_CLASS)
     explainer = ssba.Explainer(model, MIXED, target=1)
     query = MIXED[model.predict(MIXED) == 0].iloc[0]
-    answer = explainer.explain(query, prove=True, evidence=0)
+    answer = explainer.explain(query, evidence=0)
     everything = pd.DataFrame(list(itertools.product(range(40), "abcd")), columns=["age", "job"])
     everything["job"] = pd.Categorical(everything["job"], categories=list("abcd"))
     reaching = everything[model.predict(everything) == 1]
@@ -229,6 +234,7 @@ class TestWhyNothingIsProved:
 
     def test_the_work_ran_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
         forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
+        monkeypatch.setattr(exact, "_QUICK_BOXES", 1)
         monkeypatch.setattr(solve_exactly, "nearest_exact", partial(nearest_exact, work=1))
         monkeypatch.setattr(solve_exactly, "_by_cpsat", lambda *_: None)
         assert self.why(forest) == "the proof was not done within the work that is spent on one"
@@ -240,8 +246,7 @@ class TestWhyNothingIsProved:
         assert self.why(tree, *rules) == expected
 
     def test_something_else_than_the_nearest_row_is_asked_for(self) -> None:
-        tree = RandomForestClassifier(5, random_state=0).fit(X, Y)
-        reason = self.why(tree, max_changes=1)
+        reason = self.why(LINEAR, max_changes=1)
         assert reason == "the bound is that of the nearest row, and max_changes=1 asks for another one"
 
     def test_a_probability_of_several_classes(self) -> None:
@@ -264,3 +269,139 @@ class TestWhyNothingIsProved:
         assert (there.status, there.evidence.unproved) == ("already_there", None)
         clashing = explainer.explain(X[model.predict(X) == 0][0], ["x0 >= 2", "x0 <= 1"], prove=True)
         assert (clashing.status, clashing.evidence.unproved) == ("infeasible", None)
+
+
+class TestAuto:
+    """What `prove="auto"`, the default, does with trees."""
+
+    FOREST = RandomForestClassifier(30, max_depth=4, random_state=0).fit(X, Y)
+    QUERIES = X[FOREST.predict(X) == 0][:4]
+
+    def explainer(self) -> ssba.Explainer:
+        return ssba.Explainer(self.FOREST, X, target=1, scale="none")
+
+    def leave_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Allow for so little work that nothing is proved."""
+        monkeypatch.setattr(exact, "_QUICK_BOXES", 1)
+
+    def test_what_little_work_leaves_open_is_searched_and_nothing_is_said_of_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        proved = self.explainer().explain_many(self.QUERIES)
+        self.leave_open(monkeypatch)
+        drawn = []
+        for limit, answer in zip(proved, self.explainer().explain_many(self.QUERIES), strict=True):
+            assert limit.evidence.proof == "optimal"
+            assert limit.best is not None
+            assert answer.best is not None
+            assert answer.evidence.unproved is None
+            assert answer.evidence.lower_bound is not None
+            assert answer.evidence.lower_bound <= limit.best.distance
+            assert limit.best.distance * 0.999 <= answer.best.distance <= limit.best.distance * 1.05
+            if answer.evidence.proof is None:
+                drawn.append(answer.evidence.drawn)
+        assert every(count > 0 for count in drawn)
+
+    def test_the_row_from_the_inside_is_an_answer_for_every_budget(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.leave_open(monkeypatch)
+        few = self.explainer().explain(self.QUERIES[0], budget=ssba.Budget(rows=1))
+        closed = self.explainer().explain(self.QUERIES[0], budget=ssba.Budget(rows=1), prove=False)
+        assert few.best is not None
+        assert closed.best is not None
+        assert few.best.distance < closed.best.distance
+
+    @pytest.mark.parametrize(
+        "options", [{"k": 3}, {"sparsity": "strong"}, {"k": 2, "diversity": "levers"}], ids=str
+    )
+    def test_the_nearest_row_is_among_what_other_options_choose_from(self, options: dict[str, Any]) -> None:
+        explainer = self.explainer()
+        for query in self.QUERIES:
+            nearest, answer = explainer.explain(query), explainer.explain(query, **options)
+            assert answer.evidence.nearer_than == nearest.evidence.nearer_than
+            assert answer.evidence.lower_bound == nearest.evidence.lower_bound
+
+    @pytest.mark.parametrize("options", [{"plausible": True}, {"margin": 0.1}], ids=str)
+    def test_nothing_is_opened_where_the_nearest_row_would_not_do(self, options: dict[str, Any]) -> None:
+        explainer = self.explainer()
+        answer = explainer.explain(self.QUERIES[0], **options)
+        assert (answer.evidence.lower_bound, answer.evidence.unproved) == (None, None)
+
+    def test_a_large_model_stays_closed_until_a_proof_is_asked_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(read_model, "_QUICKLY_READ", 10)
+        explainer = self.explainer()
+        searched = explainer.explain(self.QUERIES[0])
+        assert (searched.evidence.lower_bound, searched.evidence.unproved) == (None, None)
+        assert explainer.explain(self.QUERIES[0], prove=True).evidence.proof == "optimal"
+        # What another call has read makes no difference.
+        assert explainer.explain(self.QUERIES[0]).evidence == searched.evidence
+
+    def test_a_model_is_read_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        opened = []
+
+        def counting(*given: Any) -> Any:
+            opened.append(1)
+            return read_model.open_model(*given)
+
+        monkeypatch.setattr(judging, "open_model", counting)
+        explainer = self.explainer()
+        for query in self.QUERIES:
+            explainer.explain(query)
+        assert len(opened) == 1
+        self.explainer().explain(self.QUERIES[0], prove=False)
+        assert len(opened) == 1
+
+    def test_answers_are_the_same_alone_and_among_others(self) -> None:
+        explainer = self.explainer()
+        for query, among in zip(self.QUERIES, explainer.explain_many(self.QUERIES), strict=True):
+            alone = self.explainer().explain(query)
+            assert alone.counterfactuals == among.counterfactuals
+            assert alone.evidence == among.evidence
+
+
+class TestFewChangesOfTrees:
+    """`max_changes` on opened trees, in whole numbers: every legal row is tried by hand."""
+
+    GRID = np.array(list(itertools.product(range(7), repeat=4)))
+    DATA = pd.DataFrame(GRID[::5], columns=list("abcd"))
+    MODEL = RandomForestClassifier(15, random_state=0).fit(
+        DATA, (DATA.sum(axis=1) + DATA["a"] * DATA["b"] > 20).astype(int)
+    )
+    REACHED = GRID[MODEL.predict(pd.DataFrame(GRID, columns=list("abcd"))) == 1]
+
+    @pytest.mark.parametrize("most", [1, 2, 3])
+    def test_the_nearest_row_that_changes_so_few_columns_is_found_and_proved(self, most: int) -> None:
+        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, scale="none")
+        proofs = []
+        for query in self.DATA[self.MODEL.predict(self.DATA) == 0].iloc[::40].to_numpy():
+            answer = explainer.explain(query, max_changes=most, evidence=0)
+            few = self.REACHED[(self.REACHED != query).sum(axis=1) <= most]
+            best = np.linalg.norm(few - query, axis=1).min(initial=np.inf)
+            proofs.append(answer.evidence.proof)
+            assert proofs[-1] == ("optimal" if len(few) else "unreachable")
+            if len(few):
+                assert answer.best is not None
+                assert answer.best.distance == pytest.approx(best)
+                assert len(answer.best.changes) <= most
+        assert "optimal" in proofs
+
+    def test_so_many_changes_as_the_plain_answer_has_give_the_plain_answer(self) -> None:
+        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, scale="none")
+        for query in self.DATA[self.MODEL.predict(self.DATA) == 0].iloc[::60].to_numpy():
+            plain = explainer.explain(query)
+            assert plain.best is not None
+            few = explainer.explain(query, max_changes=len(plain.best.changes))
+            assert few.best is not None
+            assert few.best.distance == pytest.approx(plain.best.distance)
+
+    def test_rows_beyond_the_limit_do_not_contradict_its_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A short search without the limit comes nearer than any row within it; that is no contradiction."""
+        monkeypatch.setattr(exact, "_QUICK_BOXES", 1)
+        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, scale="none")
+        for query in self.DATA[self.MODEL.predict(self.DATA) == 0].iloc[::60].to_numpy():
+            answer = explainer.explain(query, max_changes=1, prove=True)
+            assert answer.evidence.proof is not None
+            assert not answer.evidence.reading_contradicted

@@ -27,7 +27,15 @@ from ssba.constraints.regions.region import Region
 from ssba.models.answers import Model
 from ssba.models.model import adapt
 from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween, judge
-from ssba.whitebox.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
+from ssba.whitebox import exact
+from ssba.whitebox.exact import (
+    Exact,
+    Question,
+    nearest_by_cpsat,
+    nearest_by_search,
+    nearest_exact,
+    nearest_quickly,
+)
 from ssba.whitebox.forest import Trees
 from ssba.whitebox.read_model import open_model
 from ssba.whitebox.scoring import CannotTell
@@ -391,3 +399,86 @@ def test_the_local_search_gives_the_same_row_every_time() -> None:
     assert first is not None
     assert second is not None
     assert (first == second).all()
+
+
+class TestLittleWork:
+    def test_it_is_enough_for_a_proof_where_columns_are_few(self) -> None:
+        one = opened(clone(CLASSIFIERS["forest"]).fit(DATA, CLASSES), DATA)
+        for query, goal in itertools.product(DATA[:3], GOALS):
+            region = one.setting.region(query, "x0 == x.x0")
+            if not one.reached(goal, region.x[None, :])[0]:
+                answer = nearest_quickly(one.trees, one.question(goal, region))
+                check(answer, one, goal, region, one.brute_force(goal, region))
+
+    def test_where_it_is_not_enough_its_row_is_near_and_its_bound_holds(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one, rows = many_columns()
+        ratios, proved = [], []
+        for i in range(4):
+            region = one.setting.region(rows[i])
+            goal = Leave(one.model.labels(rows[[i]]).labels[0])  # type: ignore[index]
+            question = one.question(goal, region)
+            limit = nearest_exact(one.trees, question, work=10**6)
+            monkeypatch.setattr(exact, "_QUICK_BOXES", 5)
+            answer = nearest_quickly(one.trees, question)
+            assert limit.proved
+            assert answer.lower_bound <= limit.lower_bound * (1 + 1e-9)
+            proved.append(answer.proved)
+            assert answer.row is not None
+            assert one.reached(goal, answer.row[None, :])[0]
+            ratios.append(question.distance(answer.row) / limit.lower_bound)
+        assert min(ratios) >= 1 - 1e-9
+        assert np.mean(ratios) <= 1.02
+        assert not all(proved)
+
+    def test_it_ends_with_the_same_row_every_time(self) -> None:
+        one, rows = many_columns()
+        region = one.setting.region(rows[3])
+        goal = Leave(one.model.labels(rows[[3]]).labels[0])  # type: ignore[index]
+        first, second = (nearest_quickly(one.trees, one.question(goal, region)) for _ in range(2))
+        assert first.row is not None
+        assert second.row is not None
+        assert (first.row == second.row).all()
+        assert first.lower_bound == second.lower_bound
+
+
+class TestFewChanges:
+    """At most so many columns change: boxes, the local search and CP-SAT against brute force."""
+
+    def limit(self, one: Opened, goal: Goal, region: Region, most: int) -> float:
+        Z = np.array(list(itertools.product(*(one.values(region, j) for j in range(len(region.x))))))
+        Z = Z[region.contains(Z) & ((region.x != Z).sum(axis=1) <= most)]
+        Z = Z[one.reached(goal, Z)]
+        return float(one.setting.metric.distance(Z, region.x).min(initial=math.inf))
+
+    @pytest.mark.parametrize("most", [1, 2])
+    def test_every_way_to_look_keeps_to_it(self, most: int) -> None:
+        small = RandomForestClassifier(5, max_depth=3, random_state=1).fit(DATA, CLASSES)
+        one = opened(small, DATA)
+        limits = []
+        for query, goal in itertools.product(DATA[:3], GOALS[:2]):
+            region = one.setting.region(query)
+            if one.reached(goal, region.x[None, :])[0]:
+                continue
+            question = dataclasses.replace(one.question(goal, region), most_changes=most)
+            limits.append(self.limit(one, goal, region, most))
+            for look in (nearest_exact, nearest_quickly, nearest_by_cpsat):
+                answer = look(one.trees, question)
+                check(answer, one, goal, region, limits[-1])
+                assert answer.row is None or (answer.row != region.x).sum() <= most
+            near = nearest_by_search(one.trees, question)
+            assert near is None or (near != region.x).sum() <= most
+            assert question.distance(near) >= limits[-1] * (1 - 1e-9)
+        assert np.isfinite(limits).any()
+
+    def test_a_column_that_must_change_counts(self) -> None:
+        """The query's own x0 is not allowed, so that with one change nothing else may move."""
+        one = opened(clone(CLASSIFIERS["forest"]).fit(DATA, CLASSES > 0), DATA)
+        goal = Reach(True)
+        for query in DATA[CLASSES == 0][:3]:
+            region = one.setting.region(query, f"x0 >= {query[0] + 0.1:.2f}")
+            alone = one.setting.region(query, f"x0 >= {query[0] + 0.1:.2f}", "x1 == x.x1", "x2 == x.x2")
+            limit = nearest_exact(one.trees, one.question(goal, alone))
+            few = dataclasses.replace(one.question(goal, region), most_changes=1)
+            assert nearest_exact(one.trees, few).lower_bound == pytest.approx(limit.lower_bound)

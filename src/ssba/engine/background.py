@@ -31,8 +31,8 @@ from ssba.models.targets import (
     target_of,
 )
 from ssba.search.plausible import Neighbourhood
+from ssba.search.pools import Pool
 from ssba.search.repeats import different
-from ssba.search.starts import Pool
 
 # A query asks about further background rows until so many are known that reach its goal.
 _ENOUGH = 256

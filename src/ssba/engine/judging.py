@@ -17,7 +17,8 @@ from ssba.models.oracle import Oracle
 from ssba.models.row_check import RowCheck
 from ssba.models.targets import Goal, Probability, Reply, judge
 from ssba.whitebox.additive import Additive
-from ssba.whitebox.read_model import Closed, Opened, open_linear_model, open_model
+from ssba.whitebox.forest import Trees
+from ssba.whitebox.read_model import Closed, Opened, is_quickly_read, open_linear_model, open_model
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ class Judging:
         """The model's inside, or why we cannot read it; reading large forests takes seconds."""
         return self.opened_linear or open_model(self.source, self.model, self.space, self.background)
 
+    @cached_property
+    def opened_trees(self) -> Trees | None:
+        """The model's trees, where they are few enough to be read without being asked to."""
+        if not is_quickly_read(self.source, len(self.space.features)):
+            return None
+        return self.opened if isinstance(self.opened, Trees) else None
+
     @property
     def sample(self) -> Matrix:
         """The background rows that the model was tried out on."""
@@ -82,9 +90,10 @@ class Judging:
         """Tell which rows reach the goal."""
         return judge(goal, output, self.model.classes)
 
-    def gives_margins(self, goal: Goal) -> bool:
-        """Tell whether answers come with how far they are from a goal."""
-        return self.reply(goal, self.model.on_sample).margin is not None
+    @property
+    def gives_margins(self) -> bool:
+        """Whether answers come with how far they are from a goal."""
+        return self._scores(self.model.on_sample) is not None
 
     def asker(
         self, goal: Goal, oracle: Oracle, missing: NDArray[np.bool_] | None = None

@@ -13,7 +13,6 @@ from ssba.constraints.regions.region import Region
 from ssba.engine import Engine
 from ssba.models.targets import Goal, describe, resolve
 from ssba.search.evidence import draw_nearer
-from ssba.search.starts import levels_of
 
 Method = Literal["ball", "gaussian"]
 
@@ -83,7 +82,7 @@ def _normally(engine: Engine, around: Around, rng: np.random.Generator) -> Matri
     steps = rng.normal(size=(_DRAWN, len(free))) * spread * metric.scale / metric.weight
     rows = np.where(free & ~region.discrete, region.start + steps, region.start)
     for j in marked(free & region.discrete):
-        others = [level for level in levels_of(region, j) if level != region.start[j]]
+        others = [level for level in marked(region.allowed[j]) if level != region.start[j]]
         odds = len(others) * np.exp(-0.5 * (metric.weight[j] / around.radius) ** 2)
         changed = rng.random(_DRAWN) < odds / (1 + odds)
         rows[:, j] = np.where(changed, rng.choice(others, size=_DRAWN), rows[:, j])

@@ -151,14 +151,12 @@ def search(states: States, boundary: EncodedPoints | None, done: Callable[[], ob
     """Find answers: exactly where the model can be read, else by search; and check them."""
     for state in states:
         begin(state)
-    wanting = solve_exactly(states)
-    for _ in range(len(states) - len(wanting)):
-        done()
+    wanting = solve_exactly(states, done)
     give_starts(wanting, boundary)
     for state in wanting:
         _check_neighbours(state)
     # A proof may take far longer than the search before it: then a query is done once it is proved.
-    proving = any(state.options.prove for state in wanting)
+    proving = any(state.options.prove is True for state in wanting)
     search_queries(wanting, unwatched if proving else done)
     tighten_exactly(wanting, done if proving else unwatched)
     for state in states:

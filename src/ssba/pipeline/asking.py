@@ -1,82 +1,23 @@
-"""Asking the model about the rows of many queries at once, and reading its answers for each of them."""
+"""What the model's answers mean for a query: whether a row gives what is asked for, and by how much."""
 
-import time
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.engine.judging import Judging
 from ssba.errors import ModelError
 from ssba.models.model import Output
-from ssba.models.oracle import Oracle
 from ssba.models.targets import Goal, Reply, ValueBetween, shown
 from ssba.options import ScoreMargin
-from ssba.pipeline.metering import Freely
-from ssba.pipeline.state import QueryState, States
-
-Question = TypeVar("Question")
-Answered = TypeVar("Answered")
+from ssba.pipeline.state import QueryState
 
 # The margin of a row that reaches the goal but is refused for another reason.
 _JUST_MISSED = -np.finfo(np.float64).tiny
 # Distances that are equal but for rounding are equal.
 _ROUNDING = 1e-9
-
-
-def run_searches(
-    states: States, searches: Sequence[Asking[None]], done: Callable[[], object] = lambda: None
-) -> None:
-    """Drive the searches of all queries, in shared model calls; the clock is told how long these take."""
-    if not states:
-        return
-    oracle, clock = states[0].engine.judging.oracle(), states[0].limits.clock
-
-    def ask(asked: Sequence[tuple[int, Matrix | Freely]]) -> list[Reply]:
-        begun = time.monotonic()
-        replies = _replies(oracle, [(states[number], rows) for number, rows in asked])
-        clock.last_call = time.monotonic() - begun
-        return replies
-
-    drive(searches, ask, lambda _: done())
-
-
-def _replies(oracle: Oracle, asked: Sequence[tuple[QueryState, Matrix | Freely]]) -> list[Reply]:
-    judging = asked[0][0].engine.judging
-    if len(asked) > 1 and judging.batch_matters:
-        # Each query keeps a batch of its own then, as it has when it comes alone.
-        return [reply for one in asked for reply in _replies(oracle, [one])]
-    rows = [one.rows if isinstance(one, Freely) else one for _, one in asked]
-    missing = [
-        np.broadcast_to(np.isnan(state.x), own.shape) for (state, _), own in zip(asked, rows, strict=True)
-    ]
-    output = oracle.output(np.concatenate(rows), np.concatenate(missing))
-    by_goal: dict[Goal, Reply] = {}
-    replies, end = [], 0
-    for (state, question), own in zip(asked, rows, strict=True):
-        begin, end = end, end + len(own)
-        if isinstance(question, Freely):
-            reply = _rounded(judging, goal_reply(state, output.take(slice(begin, end))))
-        elif not state.options.asks_only_for_goal:
-            reply = _rounded(judging, judged(state, own, output.take(slice(begin, end))))
-        else:
-            goal = state.query.goal
-            if goal not in by_goal:
-                by_goal[goal] = _rounded(judging, goal_reply(state, output))
-            reply = by_goal[goal]
-            margin = None if reply.margin is None else reply.margin[begin:end]
-            reply = Reply(reply.reached[begin:end], margin)
-        replies.append(reply)
-    return replies
-
-
-def _rounded(judging: Judging, reply: Reply) -> Reply:
-    step = judging.margin_step
-    return Reply(reply.reached, None if reply.margin is None else np.round(reply.margin / step) * step)
 
 
 def judged(state: QueryState, rows: Matrix, output: Output) -> Reply:
@@ -167,41 +108,3 @@ def _nine_digits(value: float, goal: Goal) -> float:
     ):
         return value
     return short
-
-
-def drive(
-    searches: Sequence[Generator[Question, Answered, None]],
-    ask: Callable[[Sequence[tuple[int, Question]]], Sequence[Answered]],
-    done: Callable[[int], object] = lambda _: None,
-    side_by_side: int = 256,
-) -> None:
-    """Run all searches to their end; `ask` gets the open questions of many at once, with their numbers.
-
-    A search sees only the replies to its own questions, so it takes the same way alone or among others.
-    At most `side_by_side` run at a time; as one ends (`done` is told its number) the next begins.
-    """
-    waiting = iter(range(len(searches)))
-    open_questions: dict[int, Question] = {}
-    while True:
-        while len(open_questions) < side_by_side and (number := next(waiting, None)) is not None:
-            _advance(searches, number, None, open_questions, done)
-        if not open_questions:
-            return
-        asked = list(open_questions.items())
-        open_questions.clear()
-        for (number, _), reply in zip(asked, ask(asked), strict=True):
-            _advance(searches, number, reply, open_questions, done)
-
-
-def _advance(
-    searches: Sequence[Generator[Question, Answered, None]],
-    number: int,
-    reply: Answered | None,
-    open_questions: dict[int, Question],
-    done: Callable[[int], object],
-) -> None:
-    search = searches[number]
-    try:
-        open_questions[number] = next(search) if reply is None else search.send(reply)
-    except StopIteration:
-        done(number)

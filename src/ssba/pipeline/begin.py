@@ -9,7 +9,7 @@ from ssba.models.targets import Reply
 from ssba.pipeline.asking import judged
 from ssba.pipeline.state import QueryState, States
 from ssba.search.archive import Archive
-from ssba.search.lanes.stored import Stored
+from ssba.search.stored import Stored
 
 # Stored boundary points that a query's search looks at: the nearest that meet its constraints.
 _STORED = 1000

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.boundary.bisection import Asking
 from ssba.columns.distance import Metric
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.compile import compile_regions
@@ -15,17 +14,19 @@ from ssba.constraints.regions.region import Region
 from ssba.index.encoded_points import EncodedPoints
 from ssba.models.model import Output
 from ssba.models.targets import Probability, ValueBetween
-from ssba.pipeline.asking import goal_reply, predictions, run_searches
+from ssba.pipeline.asking import goal_reply, predictions
 from ssba.pipeline.begin import give_starts
+from ssba.pipeline.driving import run_stages
 from ssba.pipeline.few_digits import readable_forms
-from ssba.pipeline.metering import capped
+from ssba.pipeline.metering import asking, capped
+from ssba.pipeline.nearest_rows import Hunt
 from ssba.pipeline.obstacles import obstacles_of
-from ssba.pipeline.state import QueryState, States, Vector
+from ssba.pipeline.state import QueryState, Searching, States, Vector
 from ssba.pipeline.verify import counterfactual, is_feasible, passes, verify
 from ssba.search.archive import Archive
-from ssba.search.bounded import Approach, Surroundings, approach, bounded_search, nearest_to_box
+from ssba.search.bounded import Approach, approach, nearest_to_box
 from ssba.search.climb import climb
-from ssba.search.turns import Waiting, in_turns
+from ssba.search.pools import Pool
 
 # Rows among which the move is chosen.
 _MOST_CHECKED = 32
@@ -33,6 +34,10 @@ _MOST_CHECKED = 32
 _CHECKED_WITH_BALLS = 3
 # Background rows that a climb by score starts from, and what one may spend.
 _CLIMBED_FROM, _ROWS_A_CLIMB = 4, 1500
+# Alternating projections between region and boundary settle quickly; each round searches once.
+_ROUNDS, _ROWS_A_ROUND = 4, 800
+# The search goes on from so many of the rows that reached the target after all.
+_FOLLOWED = 3
 # What scores differ by without meaning anything, as a share of the largest.
 _NOTHING = 1e-9
 
@@ -116,50 +121,90 @@ def _approached(
         goal, is_over = state.query.goal, limits.is_over
         own = background.rows[:0] if is_over() else background.own_boundary(goal, is_over)
         searches.append(_toward_boundary(state, _Points(own, boundary), found))
-    run_searches(states, searches)
+    run_stages(states, searches)
     verify([state for state in states if state.found.has_hits])
     for state, found in zip(states, approaches, strict=True):
         if not state.found.answers:
             yield state, found
 
 
-def _toward_boundary(state: QueryState, points: _Points, found: list[Approach]) -> Asking[None]:
-    """Approach the boundary in all regions, in turns; `found` gets the rows that come near it."""
-    around = Surroundings(
-        unconstrained=lambda row: compile_regions(state.engine.space, state.engine.metric, row, ())[0],
-        pool=state.pool,
-        seed=state.engine.seed,
-    )
-    searches = []
-    for archive in state.bounded_archives:
+def _toward_boundary(state: QueryState, points: _Points, found: list[Approach]) -> Searching[None]:
+    """Approach the boundary in all regions; `found` gets the rows that come near it."""
+    archives = state.bounded_archives
+    for archive in archives:
         if state.limits.is_over():
             break
         known = points.nearest_to(archive.region, state.engine.metric)
         found.append(known)
-        search = bounded_search(archive, known, around)
-        searches.append(Waiting(_noted(capped(state, search, archive, math.inf), found)))
-    yield from in_turns(searches)
-    for archive in state.bounded_archives:
+        found.append((yield from _approach(state, archive, known)))
+    for archive in archives:
         yield from _climb(state, archive)
 
 
-def _climb(state: QueryState, archive: Archive) -> Asking[None]:
+def _approach(state: QueryState, archive: Archive, known: Approach) -> Searching[Approach]:
+    """Find the feasible row nearest to the boundary.
+
+    First the feasible rows nearest to known boundary points are asked about: one may reach the target
+    after all. Otherwise both the best of them and the feasible row with the best score are brought
+    nearer to the boundary; where they end equally near, the better score wins.
+    """
+    yield from _last_resort(state, archive, known.rows)
+    best = yield from _nearer(state, archive, known)
+    if archive.miss is not None and not state.found.has_hits and len(known.rows):
+        row = archive.miss[None, :]
+        far = archive.metric.distance(row, known.points[:1])
+        scored = yield from _nearer(state, archive, Approach(row, known.points[:1], far))
+        if scored.distances[0] <= best.distances[0] * (1 + 1e-9):
+            best = scored
+    return best
+
+
+def _last_resort(state: QueryState, archive: Archive, rows: Matrix) -> Searching[None]:
+    """Ask about feasible rows near known boundary points, and go on from those that reach the target."""
+    yield from capped(state, asking(rows), archive, math.inf)
+    if archive.has_found:
+        yield Hunt(((archive.region, Pool(archive.nearest(_FOLLOWED))),))
+
+
+def _nearer(state: QueryState, archive: Archive, best: Approach) -> Searching[Approach]:
+    """Find the boundary point nearest to the row, the feasible row nearest to that point, and so on."""
+    for _ in range(_ROUNDS):
+        if state.found.has_hits or not len(best.rows) or not state.may_go_on:
+            break
+        point = yield from _boundary_near(state, best)
+        if point is None:
+            break
+        nearer = approach(archive.region, archive.metric, point)
+        far = archive.metric.distance(best.rows[:1], point)
+        best = best if far[0] >= best.distances[0] else Approach(best.rows[:1], point, far)
+        if not len(nearer.rows) or nearer.distances[0] >= best.distances[0] * (1 - 1e-3):
+            break
+        yield from _last_resort(state, archive, nearer.rows)
+        best = nearer
+    return best
+
+
+def _boundary_near(state: QueryState, best: Approach) -> Searching[Matrix | None]:
+    """Return the boundary point nearest to the best row, whatever the constraints, as an array of one row."""
+    anywhere = compile_regions(state.engine.space, state.engine.metric, best.rows[0], ())[0]
+    pool = state.pool.with_guesses(best.points[:1])
+    (around,) = yield Hunt(((anywhere, pool),), _ROWS_A_ROUND, freely=True, apart=True)
+    return np.asarray(around.nearest(1)) if around.has_found else None
+
+
+def _climb(state: QueryState, archive: Archive) -> Searching[None]:
     """Climb by score, from the query, from the best miss and from background rows with good scores."""
+    if not state.engine.judging.gives_margins:
+        return
     best = state.engine.background.best_scored(state.query.goal, _CLIMBED_FROM)
     pulled, fine = archive.region.pull_in(best)
     missed = [] if archive.miss is None else [archive.miss]
     for start in (archive.region.start, *missed, *pulled[fine]):
-        if archive.has_found or archive.miss is None or not state.may_go_on:
+        if state.found.has_hits or not state.may_go_on:
             return
         row = yield from capped(state, climb(archive.region, start), archive, _ROWS_A_CLIMB)
         if row is not None:
             state.found.climbed.append(row)
-
-
-def _noted(search: Asking[Approach | None], found: list[Approach]) -> Asking[None]:
-    nearer = yield from search
-    if nearer is not None:
-        found.append(nearer)
 
 
 @dataclass(frozen=True)

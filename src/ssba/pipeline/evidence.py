@@ -9,19 +9,20 @@ import numpy as np
 from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.asking import run_searches
+from ssba.pipeline.driving import run_stages
 from ssba.pipeline.max_changes import part_of
 from ssba.pipeline.metering import capped
-from ssba.pipeline.nearest_rows import hand_over, ledger_of, search_from
+from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, ledger_of
 from ssba.pipeline.shells import MAX_ENUMERATED
 from ssba.pipeline.solve_exactly import TIME_IS_UP, is_contradicted, is_optimal
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
+from ssba.search.draw_together import draw_rows
+from ssba.search.draws import Draws
 from ssba.search.evidence import draw_nearer, share_bound
 from ssba.search.exhaust import ask_all, legal_rows_within
-from ssba.search.lanes.draws import Draws
-from ssba.search.lanes.evidence import draw_rows
+from ssba.search.pools import Pool
 
 # What the search may spend that goes on from a drawn row which reached the target.
 _ROWS_FROM_A_DRAW = 600
@@ -38,7 +39,7 @@ def gather_evidence(states: States) -> None:
     """
     wanting = [state for state in states if state.options.evidence and not state.found.exhausted]
     few = [state for state in wanting if state.options.radius is None and _may_be_few(state)]
-    run_searches(few, [ask_all_nearer(state) for state in few])
+    run_stages(few, [ask_all_nearer(state) for state in few])
     for attempt in range(2):
         wanting = [
             state
@@ -55,7 +56,7 @@ def gather_evidence(states: States) -> None:
         if not improved:
             return
         wanting = [state for state, _ in improved]
-        search_from([(state, *_nearer_than(state, far)) for state, far in improved], _ROWS_FROM_A_DRAW)
+        hunt([(state, _hunt_from(state, far)) for state, far in improved])
 
 
 def _may_be_few(state: QueryState) -> bool:
@@ -65,11 +66,11 @@ def _may_be_few(state: QueryState) -> bool:
     )
 
 
-def _nearer_than(state: QueryState, before: float) -> tuple[Region, Matrix]:
-    """Return the region of the nearest row, and its rows that reached nearer than before."""
+def _hunt_from(state: QueryState, before: float) -> Hunt:
+    """Search on in the region of the nearest row, from its rows that reached nearer than before."""
     nearest = min(state.region_archives, key=lambda archive: archive.best_distance)
     found = nearest.nearest(16)
-    return nearest.region, found[state.distance(found) < before]
+    return Hunt(((nearest.region, Pool(found[state.distance(found) < before])),), _ROWS_FROM_A_DRAW)
 
 
 def ask_all_nearer(state: QueryState) -> Asking[None]:
@@ -107,7 +108,7 @@ def _unproved(state: QueryState) -> str | None:
     """Say why there is no proof where one was asked for; None where there was nothing to prove."""
     options, found = state.options, state.found
     settled = found.status in (Status.INFEASIBLE, Status.ALREADY_THERE)
-    if not options.prove or settled or is_contradicted(state):
+    if options.prove is not True or settled or is_contradicted(state):
         return None
     if found.unproved is not None:
         return found.unproved
@@ -207,7 +208,7 @@ def _draw_block(
     rows, of = draw_rows(ledger, at[~limited], radius[~limited], count[~limited], draws)
     found = [rows]
     owners = [of]
-    for lane in np.flatnonzero(limited):
+    for lane in np.flatnonzero(limited).tolist():
         own = _drawn(states[lanes[lane][0]], archives[lane].region, (int(count[lane]), draws.generator))
         found.append(own)
         owners.append(np.full(len(own), lane))

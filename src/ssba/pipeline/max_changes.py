@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.boundary.bisection import Asking
 from ssba.columns.distance import Metric, changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
 from ssba.constraints.regions.compile import compile_query
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.metering import asking, capped, scouted
-from ssba.pipeline.state import QueryState, Vector
+from ssba.models.targets import Reply
+from ssba.pipeline.metering import asking, capped
+from ssba.pipeline.nearest_rows import Hunt
+from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.results.explanation import Status
 from ssba.search.archive import Archive
 from ssba.search.few import (
@@ -36,9 +37,10 @@ from ssba.search.few import (
     single_probes,
     usefulness,
 )
-from ssba.search.refine import nearest_search
+from ssba.search.pools import Pool
 
-_SCOUT_ROWS = 400
+# The last search begins from so many rows.
+_FOLLOWED = 16
 _SETS_BISECTED = 32
 _SETS_SEARCHED = 4
 # What the search of one set of columns may spend: so much, and so much for each column.
@@ -58,23 +60,29 @@ class Part:
     starts: Matrix
 
 
-def search_few(state: QueryState, most: int) -> Asking[None]:
+def search_few(state: QueryState, most: int) -> Searching[None]:
     """Search all regions of a state for rows that change at most so many columns."""
     for archive in state.region_archives:
         if state.found.begins_nearer(archive.region):
             yield from _search_region(state, archive, most)
 
 
-def _search_region(state: QueryState, archive: Archive, most: int) -> Asking[None]:
+def _search_region(state: QueryState, archive: Archive, most: int) -> Searching[None]:
     region = archive.region
     yield from capped(state, asking(region.start[None, :]), archive, 1)
-    known, order, singles = yield from _columns_by_use(state, archive)
+    known, order, singles = yield from _columns_by_use(state, archive, most)
     parts = [
         Part(part, frozenset(columns), set_probes(part, known, singles))
         for columns, part in _feasible_parts(state, region, order, most)
     ]
     reached = yield from _probe(state, archive, parts)
-    yield from _search_parts(state, _most_promising(parts, reached))
+    promising = [part for part in _most_promising(parts, reached) if state.found.begins_nearer(part.region)]
+    if promising:
+        archives = yield from search_parts(state, promising)
+        best = min(archives, key=lambda archive: archive.best_distance)
+        if best.has_found:
+            # The best set of columns is worth a search that goes to its end.
+            yield Hunt(((best.region, Pool(best.nearest(_FOLLOWED))),))
 
 
 def _feasible_parts(
@@ -122,29 +130,27 @@ def part_of(region: Region, columns: tuple[int, ...] | frozenset[int], metric: M
     return holding(region, ~np.isin(np.arange(len(region.x)), list(columns)), metric)
 
 
-def search_part(state: QueryState, part: Part) -> Asking[Archive]:
-    """Search a part of a region for the nearest row, from the part's own starts and the usual ones."""
-    archive = state.new_archive(part.region)
-    pool = state.pool.with_guesses(part.starts) if len(part.starts) else state.pool
-    rows = min(_ROWS_A_SET + _ROWS_A_COLUMN * len(part.free), _MOST_ROWS)
-    yield from capped(state, nearest_search(archive, pool, state.engine.seed), archive, rows)
-    if archive.has_found:
-        # The search may have come to its limit before it came all the way back.
-        search = nearer_by_bisection(part.region, archive.nearest(1), _FINE)
-        yield from capped(state, search, archive, math.inf)
-    return archive
-
-
-def _search_parts(state: QueryState, parts: list[Part]) -> Asking[None]:
+def search_parts(state: QueryState, parts: Sequence[Part]) -> Searching[list[Archive]]:
+    """Search parts of regions for the nearest rows, from the parts' own starts and the usual ones."""
+    wished = []
     for part in parts:
-        if state.found.begins_nearer(part.region):
-            yield from search_part(state, part)
+        wished.append((part.region, state.pool.with_guesses(part.starts) if len(part.starts) else state.pool))
+    rows = [min(_ROWS_A_SET + _ROWS_A_COLUMN * len(part.free), _MOST_ROWS) for part in parts]
+    archives: list[Archive] = yield Hunt(tuple(wished), sum(rows))
+    for archive in archives:
+        if archive.has_found:
+            # The search may have come to its limit before it came all the way back.
+            search = nearer_by_bisection(archive.region, archive.nearest(1), _FINE)
+            yield from capped(state, search, archive, math.inf)
+    return archives
 
 
-def _columns_by_use(state: QueryState, archive: Archive) -> Asking[tuple[Vector, list[int], Singles]]:
+def _columns_by_use(
+    state: QueryState, archive: Archive, most: int
+) -> Searching[tuple[Vector, list[int], Singles]]:
     """Return a row that shows where each free column should go, the columns in order, and each alone."""
     region = archive.region
-    found = yield from _scout(state, region)
+    found = yield from _scout(state, archive, most)
     singles = yield from _try_singles(state, archive)
     known = singles.values
     if len(found):
@@ -153,7 +159,7 @@ def _columns_by_use(state: QueryState, archive: Archive) -> Asking[tuple[Vector,
     return known, [int(j) for j in np.argsort(-use, kind="stable") if region.free[j]], singles
 
 
-def _try_singles(state: QueryState, archive: Archive) -> Asking[Singles]:
+def _try_singles(state: QueryState, archive: Archive) -> Searching[Singles]:
     """Change one column at a time as far as it goes, and come back from where the target was reached."""
     region = archive.region
     probes = single_probes(region, _REACH)
@@ -169,7 +175,7 @@ def _try_singles(state: QueryState, archive: Archive) -> Asking[Singles]:
     return best_singles(region, probes, reach, slopes)
 
 
-def _nearer(state: QueryState, archive: Archive, rows: Matrix) -> Asking[Matrix]:
+def _nearer(state: QueryState, archive: Archive, rows: Matrix) -> Searching[Matrix]:
     """Bisect from the start to rows that reached the target; rows as they are where the budget ends."""
     if not len(rows):
         return rows
@@ -178,15 +184,20 @@ def _nearer(state: QueryState, archive: Archive, rows: Matrix) -> Asking[Matrix]
     return rows if near is None else near
 
 
-def _scout(state: QueryState, region: Region) -> Asking[Matrix]:
-    """Search briefly without the limit on changes; return the nearest rows that reached the target."""
-    archive = Archive(region, state.engine.metric)
-    search = nearest_search(archive, state.pool, state.engine.seed)
-    yield from scouted(state, search, archive, _SCOUT_ROWS)
-    return np.asarray(archive.nearest(8))
+def _scout(state: QueryState, archive: Archive, most: int) -> Searching[Matrix]:
+    """Search without the limit on changes; return the nearest rows that reached the target.
+
+    What changes few enough columns is an answer: so none is farther than the plain answer that qualifies.
+    """
+    (scout,) = yield Hunt(((archive.region, state.pool),), freely=True)
+    if scout.has_found and not state.options.plausible:
+        rows = np.concatenate(scout.hits)
+        few = rows[changed_cells(rows, state.x).sum(axis=1) <= most]
+        archive.record(few, Reply(np.ones(len(few), dtype=bool), None))
+    return np.asarray(scout.nearest(8))
 
 
-def _probe(state: QueryState, archive: Archive, parts: list[Part]) -> Asking[list[float]]:
+def _probe(state: QueryState, archive: Archive, parts: list[Part]) -> Searching[list[float]]:
     """Ask about the starts of all parts at once; return how near each has a row that reached the target."""
     rows = [part.starts for part in parts]
     if not any(map(len, rows)):

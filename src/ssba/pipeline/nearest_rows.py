@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,13 +11,12 @@ from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import goal_reply, just_missed, plausible_reply
-from ssba.pipeline.state import QueryState, States
+from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive
-from ssba.search.lanes.ledger import Door, Ledger
-from ssba.search.lanes.nearest import search_all
-from ssba.search.lanes.pools import Pools
-from ssba.search.lanes.regions import Numbers, Regions
-from ssba.search.starts import Pool
+from ssba.search.ledger import Door, Ledger
+from ssba.search.nearest import search_all
+from ssba.search.pools import Pool, Pools
+from ssba.search.regions import Numbers, Regions
 
 # Of the regions of a query so many are searched side by side, the nearest first; the next where one of them
 # begins nearer than what was found.
@@ -51,7 +51,8 @@ def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
 
 def _search(states: States, chosen: Sequence[tuple[int, int]]) -> None:
     ledger = ledger_of(states, [(number, states[number].query.regions[i]) for number, i in chosen])
-    pools = [state.pool for state in states]
+    shared = [state.pool for state in states]
+    pools = [shared[number] for number, _ in chosen]
     stored = (
         [states[number].stored for number, _ in chosen] if any(state.stored for state in states) else None
     )
@@ -59,35 +60,73 @@ def _search(states: States, chosen: Sequence[tuple[int, int]]) -> None:
     hand_over(states, [states[number].found.archives[i] for number, i in chosen], ledger)
 
 
-def search_from(lanes: Sequence[tuple[QueryState, Region, Matrix]], most: float) -> list[Archive]:
-    """Search a region of each query on from rows that reach the target, for at most so many rows each."""
-    states = [state for state, _, _ in lanes]
-    ledger = ledger_of(states, [(number, region) for number, (_, region, _) in enumerate(lanes)], most)
-    pools = [Pool(rows) for _, _, rows in lanes]
-    search_all(ledger, _pools(ledger, pools), states[0].engine.seed)
-    archives = [state.new_archive(region) for state, region, _ in lanes]
-    hand_over(states, archives, ledger)
-    return archives
+@dataclass(frozen=True)
+class Hunt:
+    """A wish for a search: in some regions of a query, each from rows to begin with, for so many rows in all.
+
+    `freely` searches without the limits that options set. What is found are answers of the query, unless the
+    hunt is `apart`: then it only counts what it cost.
+    """
+
+    parts: tuple[tuple[Region, Pool], ...]
+    most: float = np.inf
+    freely: bool = False
+    apart: bool = False
 
 
-def ledger_of(states: States, lanes: Sequence[tuple[int, Region]], most: float = np.inf) -> Ledger:
-    """Return a ledger for some regions of some queries, each within what is left of its budget, and `most`."""
+def hunt(hunts: Sequence[tuple[QueryState, Hunt]]) -> list[list[Archive]]:
+    """Search for all that is wished for, in one search; return an archive for each part of each hunt."""
+    found: list[list[Archive]] = [[] for _ in hunts]
+    for freely in (False, True):
+        mine = [i for i, (_, one) in enumerate(hunts) if one.freely == freely]
+        if not mine:
+            continue
+        states = [hunts[i][0] for i in mine]
+        parts = [(place, *part) for place, i in enumerate(mine) for part in hunts[i][1].parts]
+        most = np.array([hunts[i][1].most for i in mine])
+        ledger = ledger_of(states, [(place, region) for place, region, _ in parts], most, freely=freely)
+        search_all(ledger, _pools(ledger, [pool for _, _, pool in parts]), states[0].engine.seed)
+        archives = [_archive_of(*hunts[mine[place]], region) for place, region, _ in parts]
+        hand_over(states, archives, ledger, [hunts[i][1] for i in mine])
+        for (place, _, _), archive in zip(parts, archives, strict=True):
+            found[mine[place]].append(archive)
+    return found
+
+
+def _archive_of(state: QueryState, one: Hunt, region: Region) -> Archive:
+    if one.apart:
+        return Archive(region, state.engine.metric)
+    if one.freely:
+        archive = Archive(region, state.engine.metric)
+        state.found.scouts.append(archive)
+        return archive
+    return state.new_archive(region)
+
+
+def ledger_of(
+    states: States,
+    lanes: Sequence[tuple[int, Region]],
+    most: float | Vector = np.inf,
+    *,
+    freely: bool = False,
+) -> Ledger:
+    """Return a ledger for regions of some queries, within what is left of their budgets and `most`."""
     regions = Regions(tuple(region for _, region in lanes), np.array([number for number, _ in lanes]))
-    return Ledger(regions, states[0].engine.metric, door_of(states, most))
+    return Ledger(regions, states[0].engine.metric, door_of(states, most, freely=freely))
 
 
 def _pools(ledger: Ledger, pools: Sequence[Pool]) -> Pools:
-    """Return the rows to begin with, by query; queries with the same rows share them."""
+    """Return the rows to begin with, by region; regions with the same rows share them."""
     numbers: dict[int, int] = {}
     kept: list[Pool] = []
     for pool in pools:
         if id(pool) not in numbers:
             numbers[id(pool)] = len(kept)
             kept.append(pool)
-    return Pools(ledger, kept, np.array([numbers[id(pool)] for pool in pools])[ledger.regions.query])
+    return Pools(ledger, kept, np.array([numbers[id(pool)] for pool in pools]))
 
 
-def door_of(states: States, most_rows: float = np.inf) -> Door:
+def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool = False) -> Door:
     """Return the way to ask the model about rows of several queries at once, and to read its answers."""
     engine, clock = states[0].engine, states[0].limits.clock
     judging, oracle = engine.judging, engine.judging.oracle()
@@ -100,7 +139,7 @@ def door_of(states: States, most_rows: float = np.inf) -> Door:
         for number in range(len(kinds))
     }
     most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
-    has_limit = bool(np.isfinite(most).any())
+    has_limit = bool(np.isfinite(most).any()) and not freely
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
         begun = time.monotonic()
@@ -120,7 +159,7 @@ def door_of(states: States, most_rows: float = np.inf) -> Door:
             if not len(rows):
                 continue
             reply = goal_reply(speaker, output if len(rows) == len(Z) else output.take(rows))
-            if speaker.options.plausible:
+            if speaker.options.plausible and not freely:
                 reply = plausible_reply(speaker, Z[rows], reply)
             reached[rows] = reply.reached
             if reply.margin is not None:
@@ -133,12 +172,17 @@ def door_of(states: States, most_rows: float = np.inf) -> Door:
         step = judging.margin_step
         return Reply(reply.reached, np.round(reply.margin / step) * step)
 
-    left = np.array([min(most_rows, state.limits.rows - state.rows_asked) for state in states], dtype=float)
-    return Door(ask, judging.gives_margins(states[0].query.goal), left, states[0].limits.is_over)
+    left = np.array([state.limits.rows - state.rows_asked for state in states], dtype=float)
+    return Door(
+        ask,
+        judging.gives_margins,
+        np.minimum(left, most_rows),
+        states[0].limits.is_over,
+    )
 
 
 def _kind(state: QueryState) -> Hashable:
-    """Return what decides how answers are read, beside the number of changes: one reading for all that share it."""
+    """Return what decides how answers are read, beside the number of changes."""
     return state.query.goal, state.options.margin, state.options.plausible
 
 
@@ -155,8 +199,13 @@ def _one_by_one(ask: Callable[[Matrix, Numbers], Reply], Z: Matrix, query: Numbe
     return Reply(reached, margin if has_margin else None)
 
 
-def hand_over(states: States, archives: Sequence[Archive], ledger: Ledger) -> None:
-    """Give each query what was found and missed in its regions; there is an archive for each of these."""
+def hand_over(
+    states: States, archives: Sequence[Archive], ledger: Ledger, hunts: Sequence[Hunt] | None = None
+) -> None:
+    """Give each query what was found and missed in its regions; there is an archive for each of these.
+
+    Of hunts that go on apart only the cost is the query's; those without limits miss other rows than it does.
+    """
     regions = ledger.regions
     none = np.empty(0, dtype=np.int64)
     rows = np.concatenate([one for one, _, _ in ledger.hits] or [regions.start[:0]])
@@ -175,10 +224,13 @@ def hand_over(states: States, archives: Sequence[Archive], ledger: Ledger) -> No
         archive.record(own, Reply(np.ones(len(own), dtype=bool), None))
         if ledger.miss_margin[number] > archive.miss_margin:
             archive.miss, archive.miss_margin = ledger.miss[number], float(ledger.miss_margin[number])
-        if owner not in counted:
-            counted.add(owner)
+        if owner not in counted and hunts is not None and hunts[owner].apart:
+            state.spent.rows_apart += int(ledger.asked[owner])
+        elif owner not in counted:
             archive.rows_asked += int(ledger.asked[owner])
-            state.found.missed.append(missed[missed_ends[owner] : missed_ends[owner + 1]])
+            if hunts is None or not hunts[owner].freely:
+                state.found.missed.append(missed[missed_ends[owner] : missed_ends[owner + 1]])
+        counted.add(owner)
         if not ledger.is_open[owner] and not state.may_go_on:
             _note_end(state)
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.max_changes import Part, search_part
+from ssba.pipeline.max_changes import Part, search_parts
 from ssba.pipeline.sparsity import fewer_columns
-from ssba.pipeline.state import QueryState, Vector
+from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.search.pick import pick_order
 from ssba.search.sparse import stretched_to
 
@@ -66,7 +65,7 @@ class _Known:
         return np.asarray(changed_cells(row[None, :], self.state.x)[0])
 
 
-def search_other_columns(state: QueryState) -> Asking[None]:
+def search_other_columns(state: QueryState) -> Searching[None]:
     """Look for the nearest answers by other sets of columns, until there are as many as asked for."""
     if not state.found.has_hits:
         return
@@ -107,7 +106,7 @@ def _count(state: QueryState, rows: list[Vector]) -> int:
     return len(np.unique(changed_cells(found, state.x), axis=0))
 
 
-def _search_holding(state: QueryState, held: Held) -> Asking[Vector | None]:
+def _search_holding(state: QueryState, held: Held) -> Searching[Vector | None]:
     """Search with some columns held, and for few columns there; return the answer, if there is one."""
     best: Vector | None = None
     nearest = np.inf
@@ -116,7 +115,7 @@ def _search_holding(state: QueryState, held: Held) -> Asking[Vector | None]:
         part = holding(region, np.isin(np.arange(len(state.x)), list(held)), state.engine.metric)
         if part is None or part.begins >= nearest:
             continue
-        archive = yield from search_part(state, Part(part, _free(part), _starts(state, part)))
+        (archive,) = yield from search_parts(state, [Part(part, _free(part), _starts(state, part))])
         if archive.best_distance < nearest:
             nearest, best = archive.best_distance, archive.nearest(1)[0]
             if state.options.price > 1:

@@ -7,7 +7,7 @@ Only where it allows for all legal rows are these asked instead, which gives the
 from collections.abc import Callable
 
 from ssba.boundary.bisection import Asking
-from ssba.pipeline.asking import run_searches
+from ssba.pipeline.driving import run_stages
 from ssba.pipeline.evidence import ask_all_nearer, gather_evidence
 from ssba.pipeline.margins import push_off_boundary
 from ssba.pipeline.max_changes import search_few
@@ -22,15 +22,15 @@ def search_queries(states: States, done: Callable[[], object]) -> None:
     """Search for what the queries ask for; all finds are in their archives."""
     plain = [state for state in states if state.options.max_changes is None]
     exact: set[int] = set()
-    run_searches(plain, [_in_shells(state, exact) for state in plain])
+    run_stages(plain, [_in_shells(state, exact) for state in plain])
     search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])
     few = [state for state in states if state.options.max_changes is not None]
-    run_searches(few, [search_few(state, int(state.options.max_changes or 0)) for state in few])
+    run_stages(few, [search_few(state, int(state.options.max_changes or 0)) for state in few])
     gather_evidence(states)
     further = [state for state in states if _asks_for_more(state)]
     for _ in range(len(states) - len(further)):
         done()
-    run_searches(further, [_search_on(state) for state in further], done)
+    run_stages(further, [_search_on(state) for state in further], done)
 
 
 def _in_shells(state: QueryState, exact: set[int]) -> Asking[None]:

@@ -1,25 +1,35 @@
 """Looking inside the model, where it can be opened: the exact nearest row, and a bound on its distance.
 
 Linear models are always solved exactly, since that takes milliseconds, and less than a second with many
-free categories. Trees take seconds and are opened only where the call asks for a proof.
+free categories. Trees are looked at before the search with the little work that `prove="auto"` allows, and
+after it, where the call asks for a proof, with as much as it takes.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Asking
+from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.errors import ArgumentError
 from ssba.options import SHORTER
-from ssba.pipeline.asking import run_searches
+from ssba.pipeline.driving import run_stages
 from ssba.pipeline.metering import offered
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.progress import unwatched
 from ssba.search.archive import Archive
 from ssba.whitebox.additive import Additive
-from ssba.whitebox.exact import Exact, Question, nearest_by_cpsat, nearest_by_search, nearest_exact
+from ssba.whitebox.exact import (
+    Exact,
+    Question,
+    nearest_by_cpsat,
+    nearest_by_search,
+    nearest_exact,
+    nearest_quickly,
+)
 from ssba.whitebox.read_model import Closed, Opened
 from ssba.whitebox.scoring import CannotTell
 
@@ -32,19 +42,23 @@ _TOO_MANY_WAYS = "there are too many ways to meet the constraints to look at all
 _APART = 1e-6
 
 
-def solve_exactly(states: States) -> list[QueryState]:
-    """Solve what linear models allow without a search; return the queries that still want one."""
-    opened = states[0].engine.judging.opened_linear if states else None
-    plain = [state for state in states if opened is not None and _is_plain(state)]
-    if opened is None or not plain:
-        return list(states)
-    _look(plain, opened)
-    settled = {
-        id(state)
-        for state in plain
-        if state.options.k == 1 and state.found.is_settled and not is_contradicted(state)
-    }
-    return [state for state in states if id(state) not in settled]
+def solve_exactly(states: States, done: Callable[[], object] = unwatched) -> list[QueryState]:
+    """Solve what opened models allow without a search; return the queries that still want one.
+
+    `done` is called for each of the others.
+    """
+    if not states:
+        return []
+    judging = states[0].engine.judging
+    linear = judging.opened_linear
+    if linear is not None:
+        _look([state for state in states if _is_plain(state)], linear)
+    for state in states:
+        if linear is None and _may_open_trees(state) and judging.opened_trees is not None:
+            _look([state], judging.opened_trees)
+        if _needs_no_search(state):
+            done()
+    return [state for state in states if not _needs_no_search(state)]
 
 
 def tighten_exactly(states: States, done: Callable[[], object] = unwatched) -> None:
@@ -53,16 +67,17 @@ def tighten_exactly(states: States, done: Callable[[], object] = unwatched) -> N
         return
     judging = states[0].engine.judging
     opened: Opened | Closed | None = judging.opened_linear
-    if opened is None and any(state.options.prove for state in states):
-        opened = judging.opened
-    wanted = [state for state in states if isinstance(opened, Additive) or state.options.prove]
-    wanted = [state for state in wanted if state.found.lower_bound is None]
+    if opened is not None:
+        wanted = [state for state in states if state.found.lower_bound is None]
+    else:
+        wanted = [state for state in states if state.options.prove is True and _is_open(state)]
+        opened = judging.opened if wanted else None
     looked = 0
     if isinstance(opened, Closed):
         for state in wanted:
             state.found.unproved = opened.reason
     elif opened is not None and wanted:
-        _look(wanted, opened, done)
+        _look(wanted, opened, done, thoroughly=True)
         looked = len(wanted)
     for _ in range(len(states) - looked):
         done()
@@ -73,15 +88,35 @@ def _is_plain(state: QueryState) -> bool:
     return state.options.price == 1 and not state.options.limits
 
 
-def _look(states: States, opened: Opened, done: Callable[[], object] = unwatched) -> None:
+def _may_open_trees(state: QueryState) -> bool:
+    """Whether the nearest row of opened trees is the answer, or what the search for it begins with."""
+    options = state.options
+    wants_only_few = not options.plausible and options.margin is None
+    return options.prove is not False and wants_only_few and not state.limits.is_over()
+
+
+def _needs_no_search(state: QueryState) -> bool:
+    options = state.options
+    is_all = options.k == 1 and options.price == 1
+    return is_all and state.found.is_settled and not is_contradicted(state)
+
+
+def _is_open(state: QueryState) -> bool:
+    """Whether the nearest row is not known yet, and the model's inside may still tell."""
+    return not state.found.is_settled and not is_contradicted(state)
+
+
+def _look(
+    states: States, opened: Opened, done: Callable[[], object] = unwatched, *, thoroughly: bool = False
+) -> None:
     found = []
     for state in states:
-        rows = _solve(state, opened)
+        rows = _solve(state, opened, thoroughly)
         rows += _counterexamples(state)
         found += [(state, archive, row) for archive, row in rows]
         done()
     searches: list[Asking[None]] = [_offer(state, archive, row) for state, archive, row in found]
-    run_searches([state for state, _, _ in found], searches)
+    run_stages([state for state, _, _ in found], searches)
 
 
 def _offer(state: QueryState, archive: Archive, row: Vector) -> Asking[None]:
@@ -91,7 +126,7 @@ def _offer(state: QueryState, archive: Archive, row: Vector) -> Asking[None]:
     yield from offered(state, rows, archive)
 
 
-def _solve(state: QueryState, opened: Opened) -> list[tuple[Archive, Vector]]:
+def _solve(state: QueryState, opened: Opened, thoroughly: bool) -> list[tuple[Archive, Vector]]:
     """Return the nearest rows by region, and keep the least of their bounds; none where one is unknown."""
     rows: list[tuple[Archive, Vector]] = []
     bounds = []
@@ -99,13 +134,14 @@ def _solve(state: QueryState, opened: Opened) -> list[tuple[Archive, Vector]]:
     if not state.query.has_all_regions:
         state.found.unproved = TIME_IS_UP if state.limits.is_over() else _TOO_MANY_WAYS
         return rows
+    open_regions = sum(state.found.begins_nearer(archive.region) for archive in state.region_archives)
     for archive in state.region_archives:
         begins = archive.region.begins
-        if begins >= state.found.best_distance:
+        if not state.found.begins_nearer(archive.region):
             bounds.append(begins)
             continue
         try:
-            exact = _nearest(state, archive, opened)
+            exact = _nearest(state, archive, opened, None if thoroughly else 1 / open_regions)
         except CannotTell as reason:
             state.found.unproved = str(reason)
             return rows
@@ -114,7 +150,8 @@ def _solve(state: QueryState, opened: Opened) -> list[tuple[Archive, Vector]]:
         bounds.append(max(begins, exact.lower_bound))
         if exact.row is not None:
             rows.append((archive, exact.row))
-    state.found.lower_bound = min(bounds)
+    # What little work has shown before still holds.
+    state.found.lower_bound = max(min(bounds), state.found.lower_bound or 0.0)
     return rows
 
 
@@ -127,6 +164,8 @@ def _counterexamples(state: QueryState) -> list[tuple[Archive, Vector]]:
         return []
     bound = state.found.lower_bound * (1 - _APART)
     nearer = state.engine.background.reaching_within(state.x, bound, state.query.goal)
+    if state.options.max_changes is not None:
+        nearer = nearer[changed_cells(nearer, state.x).sum(axis=1) <= state.options.max_changes]
     found = []
     for archive in state.region_archives:
         inside = nearer[archive.region.contains(nearer)]
@@ -138,9 +177,26 @@ def _unfinished(state: QueryState) -> str:
     return TIME_IS_UP if state.limits.is_over() else _WORK_IS_DONE
 
 
-def _nearest(state: QueryState, archive: Archive, opened: Opened) -> Exact:
+def _nearest(state: QueryState, archive: Archive, opened: Opened, share: float | None) -> Exact:
+    """Look for the nearest row of a region: of trees with a share of little work, or with all it takes."""
     if state.limits.is_over():
         raise CannotTell(TIME_IS_UP)
+    question = _question(state, archive)
+    if isinstance(opened, Additive):
+        return nearest_exact(opened, question, known=archive.nearest(1)[0] if archive.has_found else None)
+    known = _known_row(state, archive)
+    if share is not None:
+        return nearest_quickly(opened, question, known=known, share=share)
+    exact = nearest_exact(opened, question, known=known)
+    if exact.proved or state.limits.is_over():
+        return exact
+    known = known if exact.row is None else exact.row
+    near = nearest_by_search(opened, question, known=known)
+    exact = replace(exact, row=known if near is None else near)
+    return _better(exact, _by_cpsat(opened, question, exact.row))
+
+
+def _question(state: QueryState, archive: Archive) -> Question:
     goal = state.query.goal
 
     def reached(rows: Matrix) -> NDArray[np.bool_]:
@@ -148,16 +204,15 @@ def _nearest(state: QueryState, archive: Archive, opened: Opened) -> Exact:
         judging = state.engine.judging
         return np.asarray(judging.reply(goal, judging.oracle().verdict(rows, np.isnan(state.x))).reached)
 
-    question = Question(goal, archive.region, state.engine.metric, reached, state.limits.deadline)
-    known = archive.nearest(1)[0] if archive.has_found else None
-    if isinstance(opened, Additive):
-        return nearest_exact(opened, question, known=known)
-    near = nearest_by_search(opened, question, known=known)
-    known = known if near is None else near
-    exact = nearest_exact(opened, question, known=known)
-    if exact.proved or state.limits.is_over():
-        return exact
-    return _better(exact, _by_cpsat(opened, question, known if exact.row is None else exact.row))
+    deadline, most = state.limits.deadline, state.options.max_changes
+    return Question(goal, archive.region, state.engine.metric, reached, deadline, most)
+
+
+def _known_row(state: QueryState, archive: Archive) -> Vector | None:
+    """Return the nearest row of a region that is known to be what the query asks for."""
+    place = [one is archive for one in state.region_archives].index(True)
+    known = min(archive, state.found.known[place], key=lambda one: one.best_distance)
+    return known.nearest(1)[0] if known.has_found else None
 
 
 def _by_cpsat(opened: Opened, question: Question, known: Vector | None) -> Exact | None:
@@ -182,7 +237,10 @@ def is_contradicted(state: QueryState) -> bool:
     """
     if state.found.lower_bound is None:
         return False
-    found = min((one.best_distance for one in state.found.scouts), default=state.found.best_distance)
+    # Scouts ignore the limit on changes, and so do the bounds of linear models, but not those of trees.
+    is_linear = state.engine.judging.opened_linear is not None
+    counted = state.found.scouts if is_linear or state.options.max_changes is None else []
+    found = min((one.best_distance for one in counted), default=state.found.best_distance)
     return min(found, state.found.best_distance) < state.found.lower_bound * (1 - _APART)
 
 

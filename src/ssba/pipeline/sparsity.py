@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.max_changes import Part, part_of, search_part
+from ssba.pipeline.max_changes import Part, part_of, search_parts
 from ssba.pipeline.metering import asking, capped
-from ssba.pipeline.state import QueryState, Vector
+from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.search.few import forced_columns
 from ssba.search.sparse import column_sets, stretched_to
 
@@ -15,7 +14,7 @@ from ssba.search.sparse import column_sets, stretched_to
 _SETS_SEARCHED = 2
 
 
-def sparsify(state: QueryState) -> Asking[None]:
+def sparsify(state: QueryState) -> Searching[None]:
     """Look for rows with fewer changes that are not much longer than the nearest answer."""
     if state.found.has_hits:
         row = state.found.nearest_row
@@ -23,7 +22,7 @@ def sparsify(state: QueryState) -> Asking[None]:
         state.found.by_columns.append(row)
 
 
-def fewer_columns(state: QueryState, region: Region, row: Vector) -> Asking[Vector]:
+def fewer_columns(state: QueryState, region: Region, row: Vector) -> Searching[Vector]:
     """Leave out columns of an answer as long as the price allows it; return the row with the fewest.
 
     First all smaller sets of columns are tried at once, with the row's own changes stretched to what the
@@ -61,7 +60,7 @@ def _tries(
     return tries
 
 
-def _which_reach(state: QueryState, region: Region, tries: list[Part]) -> Asking[list[bool]]:
+def _which_reach(state: QueryState, region: Region, tries: list[Part]) -> Searching[list[bool]]:
     if not tries:
         return []
     rows = np.concatenate([one.starts for one in tries])
@@ -70,10 +69,9 @@ def _which_reach(state: QueryState, region: Region, tries: list[Part]) -> Asking
     return [False] * len(rows) if reply is None else [bool(one) for one in reply.reached]
 
 
-def _first_within(state: QueryState, parts: list[Part], longest: float) -> Asking[Vector | None]:
+def _first_within(state: QueryState, parts: list[Part], longest: float) -> Searching[Vector | None]:
     """Search parts of a region until one has an answer that is not too long."""
-    for part in parts:
-        archive = yield from search_part(state, part)
-        if archive.best_distance <= longest:
-            return np.asarray(archive.nearest(1)[0])
-    return None
+    if not parts:
+        return None
+    archives = yield from search_parts(state, parts)
+    return next((np.asarray(one.nearest(1)[0]) for one in archives if one.best_distance <= longest), None)

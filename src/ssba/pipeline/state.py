@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from ssba.models.targets import Goal
 from ssba.options import Budget, Options
 from ssba.results.explanation import Counterfactual, Obstacle, Status
 from ssba.search.archive import Archive
-from ssba.search.lanes.stored import Stored
-from ssba.search.starts import Pool
+from ssba.search.pools import Pool
+from ssba.search.stored import Stored
 
 Vector = NDArray[np.float64]
 BudgetPart = Literal["rows", "seconds"]
@@ -82,12 +82,13 @@ class Query:
 class Spent:
     """What a query may spend, and what was spent beside the searches, whose archives count for themselves.
 
-    `stopped_by` is the part of the budget that ended a search before it was done; `ran_out` tells that
-    more of it might have found an answer.
+    `rows_apart` were asked by searches whose finds are no answers. `stopped_by` is the part of the budget
+    that ended a search before it was done; `ran_out` tells that more of it might have found an answer.
     """
 
     limits: Limits
     verified_rows: int = 0
+    rows_apart: int = 0
     stopped_by: BudgetPart | None = None
     ran_out: bool = False
 
@@ -225,7 +226,9 @@ class QueryState:
     @property
     def rows_asked(self) -> int:
         """Model rows that the searches spent."""
-        return sum(archive.rows_asked for archive in (*self.found.archives, *self.found.scouts))
+        return self.spent.rows_apart + sum(
+            archive.rows_asked for archive in (*self.found.archives, *self.found.scouts)
+        )
 
     @property
     def rows_used(self) -> int:
@@ -244,3 +247,7 @@ class QueryState:
 
 
 States = Sequence[QueryState]
+
+Answered = TypeVar("Answered")
+Searching = Generator[Any, Any, Answered]
+"""A stage of a query: it yields rows and is sent a reply, or a wish for a search and is sent archives."""

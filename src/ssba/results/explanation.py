@@ -115,7 +115,8 @@ class Evidence:
         With 95% confidence less than this share of them reaches the target, as rows are drawn
         (``1 - 0.05 ** (1 / drawn)``).
     lower_bound : float or None
-        Proved: no feasible row nearer than this reaches the target.
+        Proved: no feasible row nearer than this reaches the target. Of trees under `max_changes` that is
+        about rows that change no more columns.
     proof : {"optimal", "exhausted", "unreachable"} or None
         Whether the best answer is proved to be the nearest: from the model's inside ("optimal": it is at
         most 0.1% farther than `lower_bound`, for the sake of fewer digits), or because every legal feasible
@@ -129,7 +130,7 @@ class Evidence:
         that reaches the target is among those found, contains one of them, or was missed by a search.
     unproved : str or None
         Why there is no `proof` although ``prove=True`` asked for one: the model cannot be opened, the time
-        ran out, or the like.
+        ran out, or the like. None where a proof was not asked for, with ``prove="auto"``, too.
     """
 
     nearer_than: float | None = None

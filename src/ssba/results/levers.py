@@ -37,8 +37,8 @@ class Lever:
         How hard it was tried: the model rows of its search.
     proof : str or None
         For what was found: ``"optimal"`` or ``"exhausted"`` where no nearer row with these columns reaches.
-        For what cannot: ``"unreachable"`` (from the inside of a linear model, or of trees with
-        ``prove=True``), ``"exhausted"`` (every legal row was asked) or ``"infeasible"`` (the constraints
+        For what cannot: ``"unreachable"`` (from the inside of a linear model or of
+        trees), ``"exhausted"`` (every legal row was asked) or ``"infeasible"`` (the constraints
         leave no row).
     """
 

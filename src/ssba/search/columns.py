@@ -1,191 +1,168 @@
-"""Moves that need no slope, for steps, corners and levels: columns taken back, and other levels."""
-
-import itertools
+"""Moves that need no slope, for steps, corners and levels: columns taken back, and single steps."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ssba.arrays import Array, choose, like, marked, namespace, to_numpy
-from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
-from ssba.constraints.regions.region import Region
-from ssba.search.archive import Archive
-from ssba.search.repeats import different
-from ssba.search.starts import levels_of, with_column
-
-# Where a column's limit is looked for between its ends, again and again between the answers.
-_BETWEEN = np.array([0.25, 0.5, 0.75])
-# Where steps in two columns are tried, so many single steps are paired with all others.
-_PAIRED = 24
-# So many changes are tried at once.
-_AT_ONCE = (1, 2, 3, 5, 8, 13, 21, 34, 55)
+from ssba.search.draws import Draws
+from ssba.search.ledger import Ledger, rank_within
+from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
+from ssba.search.settings import SETTINGS
 
 
 def pull_back(
-    archive: Archive,
-    rows: Array,
-    rng: np.random.Generator,
-    worthwhile: float = np.inf,
+    ledger: Ledger,
+    rows: Matrix,
+    at: Numbers,
+    draws: Draws,
+    worthwhile: Vector | None = None,
     sections: int = 2,
-) -> Asking[Array]:
+) -> tuple[Matrix, Numbers]:
     """Take every column of each row back toward the start, as far as the target stays reached.
 
     First whole columns go back, then parts of those that had to stay, each as far as it can go alone: to
     within ``4**-sections`` of its change. Columns with a large change tend to come first, in an order of
-    its own for each row. Rows that would lie beyond `worthwhile` even if all of them could go back together
-    are left out. All rows share each model call.
+    its own for each row. Rows that would lie beyond what is `worthwhile` for their region even if all of them
+    could go back together are left out. Rows of one region stand next to each other.
     """
-    region, metric = archive.region, archive.metric
+    regions, metric = ledger.regions, ledger.metric
     for whole in (True, False):
-        limits = yield from (
-            _whole_limits(region, rows) if whole else _partial_limits(region, rows, sections)
-        )
-        kept = metric.distance(limits, region.x) <= worthwhile
-        rows, limits = rows[kept], limits[kept]
-        sizes = to_numpy(metric.parts(rows, region.start)) * np.exp(0.5 * rng.normal(size=rows.shape))
-        orders = np.argsort(-sizes, axis=1, kind="stable")
-        rows = yield from _as_far_as_possible(region, rows, limits, orders)
-    return rows
+        if not len(rows):
+            break
+        limits = _whole_limits(ledger, rows, at) if whole else _partial_limits(ledger, rows, at, sections)
+        if worthwhile is not None:
+            kept = np.flatnonzero(ledger.distance(limits, at) <= worthwhile[at])
+            rows, limits, at = rows[kept], limits[kept], at[kept]
+        place = rank_within(at)
+        block = draws.of("whole" if whole else "part").normal(int(place.max(initial=0)) + 1, rows.shape[1])
+        noise = block[place]
+        sizes = metric.parts(rows, regions.start[at]) * np.exp(SETTINGS.columns.disorder * noise)
+        rows = _as_far_as_possible(ledger, rows, limits, at, sizes)
+    return rows, at
 
 
-def _whole_limits(region: Region, rows: Array) -> Asking[Array]:
+def _whole_limits(ledger: Ledger, rows: Matrix, at: Numbers) -> Matrix:
     """Return the rows with all columns at the start that could go there alone."""
-    xp = namespace(rows)
-    both_missing = xp.isnan(rows) & xp.isnan(region.start)
-    which, column = np.nonzero(to_numpy((rows != region.start) & ~both_missing & region.free))
-    if not len(which):
-        return rows
-    picked = like(np.arange(rows.shape[1]) == column[:, None], rows)
-    asked = region.snap(xp.where(picked, region.start, choose(rows, which)))
-    reply = yield asked
-    fine = to_numpy(reply.reached & region.contains(asked))
-    back = np.zeros(rows.shape, dtype=bool)
-    back[which[fine], column[fine]] = True
-    return xp.where(like(back, rows), region.start, rows)
+    regions = ledger.regions
+    start = regions.start[at]
+    who, column = np.nonzero(changed_cells(rows, start) & regions.free[at])
+    asked, places = rows[who], np.arange(len(who))
+    asked[places, column] = start[who, column]
+    asked = regions.snap(asked, at[who])
+    fine = ledger.ask(asked, at[who]).reached
+    limits = rows.copy()
+    limits[who[fine], column[fine]] = start[who[fine], column[fine]]
+    return limits
 
 
-def _partial_limits(region: Region, rows: Array, sections: int) -> Asking[Array]:
+def _partial_limits(ledger: Ledger, rows: Matrix, at: Numbers, sections: int) -> Matrix:
     """Return the rows with every number as near to the start as it could go alone."""
-    xp = namespace(rows)
-    moved = (rows != region.start) & ~xp.isnan(rows - region.start) & region.free & ~region.discrete
-    which, column = np.nonzero(to_numpy(moved))
-    if not len(which):
-        return rows
-    found, start = to_numpy(rows).copy(), to_numpy(region.start)[column]
-    way = found[which, column] - start
-    low, width, count = np.zeros(len(which)), 1.0, len(_BETWEEN)
-    tries = np.repeat(np.arange(len(which)), count)
-    picked = like(np.arange(rows.shape[1]) == column[tries, None], rows)
-    own = choose(rows, which[tries])
+    regions = ledger.regions
+    start = regions.start[at]
+    moved = (rows != start) & ~np.isnan(rows - start) & regions.free[at] & ~regions.discrete
+    who, column = np.nonzero(moved)
+    found, home = rows.copy(), start[who, column]
+    way = rows[who, column] - home
+    between = np.array(SETTINGS.columns.between)
+    low, width, count = np.zeros(len(who)), 1.0, len(between)
+    number = np.repeat(np.arange(len(who)), count)
+    own, places = rows[who[number]], np.arange(len(number))
     for _ in range(sections):
-        shares = (low[:, None] + width * _BETWEEN).ravel()
-        values = start[tries] + shares * way[tries]
-        asked = region.snap(xp.where(picked, like(values[:, None], rows), own))
-        reply = yield asked
-        hits = to_numpy(reply.reached & region.contains(asked)).reshape(-1, count)
+        shares = (low[:, None] + width * between).ravel()
+        asked = own.copy()
+        asked[places, column[number]] = home[number] + shares * way[number]
+        asked = regions.snap(asked, at[who[number]])
+        hits = ledger.ask(asked, at[who[number]]).reached.reshape(-1, count)
         first = np.where(hits.any(axis=1), hits.argmax(axis=1), count)
         hit = np.flatnonzero(first < count)
-        found[which[hit], column[hit]] = to_numpy(asked)[hit * count + first[hit], column[hit]]
+        found[who[hit], column[hit]] = asked[hit * count + first[hit], column[hit]]
         width /= 1 + count
         low += width * first
-    return like(found, rows)
+    return found
 
 
-def _as_far_as_possible(
-    region: Region, rows: Array, limits: Array, orders: NDArray[np.int64]
-) -> Asking[Array]:
-    """Bring the cells of each row to their limits, in an order; those that cannot go with the rest stay."""
-    now, aim = to_numpy(rows).copy(), to_numpy(limits)
-    differs = changed_cells(now, aim)
-    waiting = [order[moves[order]] for order, moves in zip(orders, differs, strict=True)]
-    while tries := [(i, size) for i, cells in enumerate(waiting) for size in _sizes(len(cells))]:
-        asked = now[[i for i, _ in tries]]
-        for row, (i, size) in zip(asked, tries, strict=True):
-            cells = waiting[i][:size]
-            row[cells] = aim[i, cells]
-        legal = region.snap(like(asked, rows))
-        reply = yield legal
-        fine, asked = to_numpy(reply.reached & region.contains(legal)), to_numpy(legal)
-        gone = [1] * len(waiting)
-        for number in np.flatnonzero(fine).tolist():
-            i, size = tries[number]
-            now[i], gone[i] = asked[number], size
-        waiting = [cells[size:] for cells, size in zip(waiting, gone, strict=True)]
-    return like(now, rows)
+def _as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers, sizes: Matrix) -> Matrix:
+    """Bring the cells of rows to their limits, the largest first; those that cannot go with the rest stay."""
+    regions, now = ledger.regions, rows.copy()
+    differs = changed_cells(rows, limits)
+    order = np.argsort(np.where(differs, -sizes, np.inf), axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(rows.shape[1])[None, :], axis=1)
+    count, done = differs.sum(axis=1), np.zeros(len(rows), dtype=np.int64)
+    at_once = np.array(SETTINGS.columns.at_once)
+    while True:
+        going = np.flatnonzero((done < count) & ledger.goes_on(at))
+        if not len(going):
+            return now
+        left = (count - done)[going]
+        some = np.where(at_once[None, :] < left[:, None], at_once, 0)
+        some = np.column_stack([some, left])
+        number, place = np.nonzero(some)
+        size, who = some[number, place], going[number]
+        begin = done[who][:, None]
+        taken = (rank[who] >= begin) & (rank[who] < begin + size[:, None])
+        asked = regions.snap(np.where(taken, limits[who], now[who]), at[who])
+        fine = np.flatnonzero(ledger.ask(asked, at[who]).reached)
+        gone = np.ones(len(rows), dtype=np.int64)
+        # Of several that are fine the last one counts, which goes farthest.
+        now[who[fine]], gone[who[fine]] = asked[fine], size[fine]
+        done[going] += gone[going]
 
 
-def _sizes(count: int) -> list[int]:
-    return [*(size for size in _AT_ONCE if size < count), count] if count else []
+def steps_of(regions: Regions, z: Matrix, at: Numbers) -> tuple[Matrix, Numbers, Numbers]:
+    """Return rows one step of the grid, or one level, away from others; from which one; in which column."""
+    found = []
+    free = regions.free[at]
+    stepped = free & regions.grid.stepped & ~regions.discrete & ~np.isnan(z)
+    who, column = np.nonzero(stepped)
+    for sign in (-1.0, 1.0):
+        rows = z[who]
+        rows[np.arange(len(who)), column] += sign * regions.step[column]
+        found.append((rows, who, column))
+    found += [_levels_of(regions, z, at, int(j)) for j in np.flatnonzero(regions.discrete)]
+    rows, who, column = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((column, who))
+    return rows[order], who[order], column[order]
 
 
-def neighbours(region: Region, z: Array, *, pairs: bool = False) -> Array:
-    """Return the rows one step of the grid, or one level, away from `z`; with `pairs` in two columns, too."""
-    singles = _single_steps(region, z)
-    if not singles.shape[0]:
-        return singles
-    rows = [singles]
-    if pairs:
-        for one in singles[:_PAIRED, :]:
-            rows.append(namespace(z).where(one != z, one, singles))
-    pulled, fine = region.pull_in(namespace(z).concat(rows))
-    pulled = pulled[fine]
-    return choose(pulled, different(pulled))
+def _levels_of(regions: Regions, z: Matrix, at: Numbers, j: int) -> tuple[Matrix, Numbers, Numbers]:
+    allowed = regions.levels(j)[at] & regions.free[at, j][:, None]
+    who, level = np.nonzero(allowed)
+    rows = z[who]
+    rows[:, j] = level
+    return rows, who, np.full(len(who), j)
 
 
-def nearer_than_start(archive: Archive) -> Asking[None]:
-    """Look for a row nearer than a start that reaches, unless it is certain that none is.
+def neighbours(regions: Regions, z: Matrix, at: Numbers, pairs: int = 0) -> tuple[Matrix, Numbers]:
+    """Return feasible rows one step, or one level, away from rows, and whose they are.
 
-    Only where steps and relations meet is the start perhaps not the nearest row of its region. Its neighbours
-    that are nearer to the query are asked about, and theirs where one of them reaches.
+    With `pairs`, so many single steps of each row are also taken together with every other one.
     """
-    region, metric = archive.region, archive.metric
-    at = region.start
-    while (now := float(metric.distance(at[None, :], region.x)[0])) > region.begins * (1 + 1e-9):
-        rows = neighbours(region, at, pairs=True)
-        rows = rows[metric.distance(rows, region.x) < now]
-        if not rows.shape[0]:
-            return
-        reply = yield rows
-        if not marked(reply.reached):
-            return
-        at = nearest_of(archive, rows[reply.reached], 1)[0, :]
+    singles, who, column = steps_of(regions, z, at)
+    rows, of = [singles], [who]
+    if pairs and len(singles):
+        first, second = pairs_within(who, pairs)
+        fine = column[first] != column[second]
+        first, second = first[fine], second[fine]
+        both = singles[second]
+        both[np.arange(len(first)), column[first]] = singles[first, column[first]]
+        rows.append(both)
+        of.append(who[first])
+    all_rows, all_of = np.concatenate(rows), np.concatenate(of)
+    order = np.argsort(all_of, kind="stable")
+    all_rows, all_of = all_rows[order], all_of[order]
+    pulled, fine = regions.pull_in(all_rows, at[all_of])
+    return pulled[fine], all_of[fine]
 
 
-def _single_steps(region: Region, z: Array) -> Array:
-    step = region.grid.numerator / region.grid.denominator
-    rows = []
-    for j in marked(region.free & (region.grid.stepped | region.discrete)):
-        if bool(region.discrete[j]):
-            values = levels_of(region, j)
-        else:
-            values = [float(z[j] - step[j]), float(z[j] + step[j])]
-        rows.append(with_column(z, j, values))
-    return namespace(z).concat(rows) if rows else z[None, :][:0, :]
+def pairs_within(group: Numbers, most: int) -> tuple[Numbers, Numbers]:
+    """Return pairs of members of the same group: each of the first `most` with every later one."""
+    rank = rank_within(group)
+    size = np.bincount(group)[group]
+    later = np.where(rank < most, size - rank - 1, 0)
+    first = np.repeat(np.arange(len(group)), later)
+    return first, first + 1 + rank_within(first)
 
 
-def other_levels(archive: Archive, most: int) -> Array:
-    """Return the start with one or two levels changed, as far as that alone is nearer than the best row."""
-    region = archive.region
-    ones = [
-        (j, level)
-        for j in marked(region.free & region.discrete)
-        for level in levels_of(region, j)
-        if level != float(region.start[j])
-    ]
-    sets: list[tuple[tuple[int, float], ...]] = [(one,) for one in ones]
-    sets += [pair for pair in itertools.combinations(ones, 2) if pair[0][0] != pair[1][0]]
-    rows = np.repeat(to_numpy(region.start)[None, :], len(sets) + 1, axis=0)
-    for row, chosen in zip(rows[1:], sets, strict=True):
-        for j, level in chosen:
-            row[j] = level
-    found = like(rows, region.start)
-    distances = to_numpy(archive.metric.distance(found, region.x))
-    order = np.argsort(distances, kind="stable")
-    return choose(found, order[distances[order] < archive.best_distance][:most])
-
-
-def nearest_of(archive: Archive, rows: Array, count: int) -> Array:
-    """Return the nearest different rows of some."""
-    order = np.argsort(to_numpy(archive.metric.distance(rows, archive.region.x)), kind="stable")
-    ordered = choose(rows, order)
-    return choose(ordered, different(ordered)[:count])
+def is_nearer(ledger: Ledger, rows: Matrix, at: Numbers, than: Vector) -> Mask:
+    """Tell which rows are feasible and nearer to their queries than that."""
+    return np.asarray(ledger.regions.contains(rows, at) & (ledger.distance(rows, at) < than))

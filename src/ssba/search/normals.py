@@ -1,214 +1,128 @@
-"""The boundary's normal near a row, from scores or from labels alone, and the nearest row on its plane."""
-
-from dataclasses import dataclass
+"""The boundary's normal near rows, from scores or from labels alone: one probe a column that may move."""
 
 import numpy as np
 
-from ssba.arrays import Array, choose, like, marked, namespace, to_numpy
-from ssba.boundary.bisection import Asking
-from ssba.constraints.regions.region import Region
-
-# Differences of scores are taken over this share of the distance.
-NEAR = 1e-3
-
-
-def unit_rows(columns: list[int], like_row: Array) -> Array:
-    """Return one row per column with a one there and zeros elsewhere; it also scatters values back."""
-    return like(np.eye(like_row.shape[0])[columns], like_row)
-
-
-def movable(region: Region, z: Array) -> list[int]:
-    """Return the columns whose numbers can move at `z`."""
-    xp = namespace(z)
-    return marked(region.free & ~region.discrete & ~xp.isnan(region.start + z))
-
+from ssba.search.ledger import Ledger
+from ssba.search.regions import Mask, Matrix, Numbers, Vector
 
 # Gaps between rows below this are none: what they divide would leave the range of numbers.
 _NO_GAP = 1e-280
 
 
-def toward(slope: Array) -> tuple[Array, float]:
-    """Return the direction of a slope, of about length 1 so that its squares are numbers, and its length."""
-    xp = namespace(slope)
-    size = float(xp.max(xp.abs(slope)))
-    if size == 0:
-        return slope, 0.0
-    even = slope / size
-    length = float(xp.sqrt(xp.sum(even * even)))
-    return even / length, size * length
+def unit(slope: Matrix) -> tuple[Matrix, Vector]:
+    """Return the directions of slopes, of length 1, and their lengths; zeros stay zeros."""
+    size = np.abs(slope).max(axis=1, initial=0.0)
+    fine = np.where(size > 0, size, 1.0)
+    even = slope / fine[:, None]
+    length = np.sqrt((even * even).sum(axis=1))
+    return even / np.where(length > 0, length, 1.0)[:, None], size * length
 
 
-def _slope(rise: Array, gaps: Array) -> Array:
-    xp = namespace(rise)
-    fine = xp.abs(gaps) > _NO_GAP
-    return xp.where(fine, rise / xp.where(fine, gaps, xp.ones_like(gaps)), xp.zeros_like(gaps))
+def score_slopes(ledger: Ledger, z: Matrix, at: Numbers, margin: Vector, width: Vector) -> Matrix:
+    """Return the gradients of the margin at rows by differences, in scaled units; zeros where it is flat.
 
-
-def score_normal(region: Region, z: Array, columns: list[int], width: float) -> Asking[Array]:
-    """Return the direction in which the margin rises most at `z`, in scaled units; zeros where it is flat."""
-    return toward((yield from score_slope(region, z, columns, width)))[0]
-
-
-def score_slope(region: Region, z: Array, columns: list[int], width: float) -> Asking[Array]:
-    """Return the gradient of the margin at `z` by differences, in scaled units; zeros where it is flat."""
-    xp = namespace(z)
-    grid, units = region.grid, unit_rows(columns, z)
-    smallest = xp.where(grid.stepped, grid.numerator / grid.denominator, xp.zeros_like(z))
-    step = xp.maximum(width * region.scale, smallest)
-    step = xp.where(z + step <= region.upper, step, -step)
-    asked = region.snap(xp.concat([z[None, :], xp.where(units > 0, z + step, z)]))
-    reply = yield asked
-    if reply.margin is None:
-        return xp.zeros_like(z)
-    moves = xp.where(units > 0, (asked[1:, :] - asked[:1, :]) / region.scale, xp.zeros_like(units))
-    gaps = xp.sum(moves, axis=1)
-    rise = reply.margin[1:] - reply.margin[0]
-    return _slope(rise, gaps) @ units
-
-
-def broad_score_normal(region: Region, z: Array, columns: list[int], width: float) -> Asking[Array]:
-    """Return the margin's slope over a width to both sides of `z`, as is right where it has steps."""
-    xp = namespace(z)
-    units = unit_rows(columns, z)
-    step = width * region.scale
-    sides = [xp.where(units > 0, z + step, z), xp.where(units > 0, z - step, z)]
-    asked = region.snap(xp.concat(sides))
-    reply = yield asked
-    if reply.margin is None:
-        return xp.zeros_like(z)
-    count = len(columns)
-    gaps = xp.sum(
-        xp.where(units > 0, (asked[:count, :] - asked[count:, :]) / region.scale, 0 * units), axis=1
-    )
-    rise = reply.margin[:count] - reply.margin[count:]
-    return toward(_slope(rise, gaps) @ units)[0]
-
-
-@dataclass(frozen=True)
-class Look:
-    """How closely labels are looked at: over what width, up to which slope, in how many halvings.
-
-    Widths are shares of the radius. A slope is how steeply the boundary's radius changes with direction;
-    what is steeper than `steepest` is taken to be that steep.
+    Each column goes by a `width` in scaled units, at least by its step, to where it has room.
     """
+    regions = ledger.regions
+    moves = regions.moves[at] & ~np.isnan(z)
+    who, column = np.nonzero(moves)
+    step = np.maximum(width[who] * regions.scale[column], regions.step[column])
+    here = z[who, column]
+    step = np.where(here + step <= regions.high[at[who], column], step, -step)
+    rows = z[who]
+    places = np.arange(len(who))
+    rows[places, column] = here + step
+    rows = regions.snap(rows, at[who])
+    reply = ledger.ask(rows, at[who])
+    slopes = np.zeros_like(z)
+    gaps = (rows[places, column] - here) / regions.scale[column]
+    fine = np.abs(gaps) > _NO_GAP
+    rise = np.asarray(reply.margin) - margin[who]
+    fine &= np.isfinite(rise)
+    slopes[who[fine], column[fine]] = rise[fine] / gaps[fine]
+    return slopes
 
-    width: float
-    steepest: float
-    halvings: int
+
+def broad_slopes(ledger: Ledger, z: Matrix, at: Numbers, width: Vector) -> Matrix:
+    """Return the margin's slopes over a width to both sides of rows, as is right where it has steps."""
+    regions = ledger.regions
+    moves = regions.moves[at] & ~np.isnan(z)
+    who, column = np.nonzero(moves)
+    places = np.arange(len(who))
+    sides = []
+    for sign in (1.0, -1.0):
+        rows = z[who]
+        rows[places, column] += sign * width[who] * regions.scale[column]
+        sides.append(regions.snap(rows, at[who]))
+    reply = ledger.ask(np.concatenate(sides), np.concatenate([at[who], at[who]]))
+    up, down = np.split(np.asarray(reply.margin), 2)
+    gaps = (sides[0][places, column] - sides[1][places, column]) / regions.scale[column]
+    rise = up - down
+    fine = (np.abs(gaps) > _NO_GAP) & np.isfinite(rise)
+    slopes = np.zeros_like(z)
+    slopes[who[fine], column[fine]] = rise[fine] / gaps[fine]
+    return slopes
 
 
-def label_normal(
-    region: Region, z: Array, columns: list[int], look: Look, guess: Array | None = None
-) -> Asking[Array]:
-    """Return the boundary's normal near `z` from labels alone, in scaled units.
+def label_normals(
+    ledger: Ledger,
+    z: Matrix,
+    at: Numbers,
+    look: tuple[Vector, Vector, Numbers],
+    guess: Matrix,
+) -> Matrix:
+    """Return the boundary's normals near rows from labels alone, in scaled units.
 
-    With a `guess`, such as the normal seen elsewhere, slopes are looked for around those of its plane.
-
-    Along the ray from the start through `z` the boundary lies at radius r. How r changes over a tangent
-    basis gives the gradient of log r, and ``v - grad log r`` is normal to the boundary (exactly so for a
-    plane), where v is the ray's direction.
+    Along the ray from the start through a row the boundary lies at radius r. How log r changes as the ray is
+    turned toward a column is one component of its gradient, which is tangent to the ray; ``v - grad log r``
+    is normal to the boundary, exactly so for a plane, where v is the ray's direction. `look` are, for each
+    row, the angle to turn by, the steepest slope to tell, and the number of halvings; slopes are looked for
+    around those of the plane with the normal `guess`, where it is not zero.
     """
-    xp = namespace(z)
-    units = unit_rows(columns, z)
-    free = xp.sum(units, axis=0) > 0
-    ray = choose((z - region.start) / region.scale, columns)
-    v, length = toward(ray)
-    if length < _NO_GAP:
-        return xp.zeros_like(z)
-    radius = like(np.array(length), z)
-    basis = _tangents(v)
-    directions = v + look.width * basis
-    directions = directions / xp.sqrt(xp.sum(directions * directions, axis=1, keepdims=True))
-    low = _slopes(v, basis, guess, columns) * look.width - look.steepest * look.width
-    width = 2 * look.steepest * look.width
-    for _ in range(look.halvings):
-        width = 0.5 * width
-        moves = ((radius * xp.exp(low + width))[:, None] * directions) @ units
-        reply = yield region.snap(xp.where(free, region.start + moves * region.scale, z))
-        low = low + width * xp.astype(~reply.reached, low.dtype)
-    slope = (low + 0.5 * width) / look.width
-    return (v - slope @ basis) @ units
+    regions = ledger.regions
+    width, steepest, halvings = look
+    start = regions.start[at]
+    columns = _looked_at(ledger, z, at)
+    ray = np.where(columns, (z - start) / regions.scale, 0.0)
+    v, radius = unit(ray)
+    who, column = np.nonzero(columns & (radius > _NO_GAP)[:, None])
+    # Turn each ray to the side on which its column has room.
+    reach = z[who, column] + width[who] * radius[who] * regions.scale[column]
+    side = np.where(reach <= regions.high[at[who], column], 1.0, -1.0)
+    places = np.arange(len(who))
+    directions = v[who]
+    directions[places, column] += side * width[who]
+    directions /= np.sqrt((directions * directions).sum(axis=1))[:, None]
+    middle = side * _slopes_of(v, guess)[who, column]
+    low = (middle - steepest[who]) * width[who]
+    wide = 2 * steepest[who] * width[who]
+    for number in range(int(halvings.max(initial=0))):
+        now = np.flatnonzero(halvings[who] > number)
+        mine = who[now]
+        wide[now] *= 0.5
+        far = radius[mine] * np.exp(low[now] + wide[now])
+        rows = np.where(columns[mine], start[mine] + far[:, None] * directions[now] * regions.scale, z[mine])
+        reached = ledger.ask(regions.snap(rows, at[mine]), at[mine]).reached
+        low[now] += np.where(reached, 0.0, wide[now])
+    normals = v.copy()
+    normals[who, column] -= side * (low + 0.5 * wide) / width[who]
+    return np.where(columns, normals, 0.0)
 
 
-def _slopes(v: Array, basis: Array, guess: Array | None, columns: list[int]) -> Array:
-    """Return how the radius of the guessed plane changes over a tangent basis; zeros without a guess."""
-    xp = namespace(v)
-    if guess is None:
-        return xp.zeros_like(basis[:, 0])
-    normal = choose(guess, columns)
-    along = float(xp.sum(normal * v))
+def _looked_at(ledger: Ledger, z: Matrix, at: Numbers) -> Mask:
+    """Tell which columns to look at: looks must not leave the bounds, so that cells at one are left out."""
+    regions = ledger.regions
+    moves = regions.moves[at] & ~np.isnan(z)
+    start = regions.start[at]
+    outward = ((z <= regions.low[at]) & (z < start)) | ((z >= regions.high[at]) & (z > start))
+    inner = moves & ~outward
+    return np.where((inner.sum(axis=1) > 1)[:, None], inner, moves)
+
+
+def _slopes_of(v: Matrix, guess: Matrix) -> Matrix:
+    """Return how the log of the radius of guessed planes changes by column; zeros without a guess."""
+    along = (guess * v).sum(axis=1)
     # A plane that is nearly parallel to the ray tells nothing.
-    if along <= 0.2 * float(xp.sqrt(xp.sum(normal * normal))):
-        return xp.zeros_like(basis[:, 0])
-    return -(basis @ normal) / along
-
-
-def _tangents(v: Array) -> Array:
-    """Return an orthonormal basis of all directions at a right angle to `v` (a Householder reflection)."""
-    xp = namespace(v)
-    largest = int(xp.argmax(xp.abs(v)))
-    rows = like(np.delete(np.eye(v.shape[0]), largest, axis=0), v)
-    pivot = like(np.eye(v.shape[0])[largest], v)
-    mirror = v + pivot * (1.0 if float(v[largest]) >= 0 else -1.0)
-    mirror = mirror / xp.sqrt(xp.sum(mirror * mirror))
-    return rows - 2 * (rows @ mirror)[:, None] * mirror
-
-
-def foot(region: Region, z: Array, normal: Array, columns: list[int], norm: str) -> Array:
-    """Return the row nearest to the query on the plane through `z`, within the bounds.
-
-    Only the given columns move, and those in which the plane has no slope go back to the query; where
-    there are linear rows, they hold too.
-    """
-    xp = namespace(z)
-    moves, still = xp.sum(unit_rows(columns, z), axis=0) > 0, xp.zeros_like(z)
-    home = xp.where(xp.isnan(region.x), region.start, region.x)
-    if region.linear is not None and norm == "l2":
-        return region.nearest_beyond(z, normal / region.scale)
-    u = xp.where(moves, (z - home) / region.scale, still)
-    low = xp.where(moves, (region.lower - home) / region.scale, still)
-    high = xp.where(moves, (region.upper - home) / region.scale, still)
-    nearest = (_foot_l2 if norm == "l2" else _foot_l1)(normal, float(xp.sum(normal * u)), low, high)
-    return xp.where(moves, home + nearest * region.scale, z)
-
-
-def plane_foot(region: Region, normal: Array, offset: float, norm: str) -> Array:
-    """Return the row nearest to the query on the plane ``normal @ u == offset``: u is from the start, scaled.
-
-    The normal has length 1.
-    """
-    xp = namespace(normal)
-    home = xp.where(xp.isnan(region.start), xp.zeros_like(normal), region.start)
-    z = home + region.scale * normal * offset
-    columns = movable(region, region.start)
-    return foot(region, xp.where(region.discrete, region.start, z), normal, columns, norm)
-
-
-def _foot_l2(normal: Array, offset: float, low: Array, high: Array) -> Array:
-    """Return the shortest u in the box with ``normal @ u == offset``: clip(t * normal) for the right t."""
-    xp = namespace(normal)
-    t = offset / float(xp.sum(normal * normal))
-    for _ in range(normal.shape[0] + 1):
-        u = xp.clip(t * normal, low, high)
-        short = offset - float(xp.sum(normal * u))
-        inside = xp.where(u == t * normal, normal, xp.zeros_like(normal))
-        room = float(xp.sum(inside * inside))
-        if abs(short) <= 1e-12 * abs(offset) or room == 0:
-            break
-        t += short / room
-    return xp.clip(t * normal, low, high)
-
-
-def _foot_l1(normal: Array, offset: float, low: Array, high: Array) -> Array:
-    """Return the L1-shortest u in the box with ``normal @ u == offset``: steepest columns first."""
-    xp = namespace(normal)
-    u = xp.clip(xp.zeros_like(normal), low, high)
-    left = offset - float(xp.sum(normal * u))
-    for j in to_numpy(xp.argsort(-xp.abs(normal), stable=True)).tolist():
-        slope = float(normal[j])
-        if left <= 0 or slope == 0:
-            break
-        moved = min(max(float(u[j]) + left / slope, float(low[j])), float(high[j]))
-        left -= slope * (moved - float(u[j]))
-        u[j] = moved
-    return u
+    fine = along > 0.2 * np.sqrt((guess * guess).sum(axis=1))
+    slopes = v - guess / np.where(fine, along, 1.0)[:, None]
+    return np.where(fine[:, None], slopes, 0.0)

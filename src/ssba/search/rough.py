@@ -2,49 +2,70 @@
 
 import numpy as np
 
-from ssba.arrays import Array, namespace
-from ssba.boundary.bisection import Asking
-from ssba.search import columns
-from ssba.search.archive import Archive
-from ssba.search.descend import broad_step
-from ssba.search.profile import exchange_search, priced_search
-from ssba.search.swaps import swap_search
-from ssba.search.together import together
-
-STARTS = 6
-# With scores, so many of the starts go down by labels, and so many by scores: they see different ways.
-_BY_LABELS, _BY_SCORES = 2, 4
-# Exchanges by scores follow then, so that few by trial will do.
-_TRIALS = 4
-# Normals are looked for over ever smaller shares of the distance: first where the steps lead on the whole.
-_WIDTHS = (0.3, 0.2, 0.1)
-# How finely the columns of the best row are taken back at the end.
-_SECTIONS = 4
+from ssba.search.columns import pull_back
+from ssba.search.descend import Stepper, between
+from ssba.search.draws import Draws
+from ssba.search.ledger import Ledger, first_of_each, rank_within
+from ssba.search.normals import broad_slopes, label_normals, unit
+from ssba.search.planes import feet
+from ssba.search.profile import exchange, priced
+from ssba.search.regions import Mask, Matrix, Numbers
+from ssba.search.settings import SETTINGS
+from ssba.search.swaps import Herd, nearest_few, swap
 
 
-def rough_search(
-    archive: Archive,
-    rows: Array,
-    start_margin: float | None,
-    rng: np.random.Generator,
-) -> Asking[None]:
-    """Bring some rows on a stepped boundary nearer, side by side, then exchange columns between them."""
-    xp, donors = namespace(rows), rows
-    margins: list[float | None] = [None] * rows.shape[0]
-    if start_margin is not None:
-        by_labels, by_scores = rows[:_BY_LABELS, :], rows[:_BY_SCORES, :]
-        rows = xp.concat([by_labels, by_scores])
-        margins = [*[None] * by_labels.shape[0], *[start_margin] * by_scores.shape[0]]
-    for width in _WIDTHS:
-        ways = zip(rows, margins, strict=True)
-        rows = xp.stack((yield from together([broad_step(archive, row, width, way) for row, way in ways])))
-    donors = xp.concat([donors, rows])
-    rows = yield from columns.pull_back(archive, rows, rng)
-    if start_margin is None:
-        yield from swap_search(archive, rows, donors, rng)
+def rough_search(ledger: Ledger, rows: Matrix, at: Numbers, draws: Draws) -> None:
+    """Bring some rows of each region on a stepped boundary nearer, then exchange their columns."""
+    settings, donors = SETTINGS.steps, Herd(rows, at)
+    by_scores = np.zeros(len(at), dtype=bool)
+    if ledger.has_scores:
+        # Ways by labels and by scores see different things.
+        place = rank_within(at)
+        some, others = np.flatnonzero(place < settings.by_labels), np.flatnonzero(place < settings.by_scores)
+        chosen = np.concatenate([some, others])
+        by_scores = np.arange(len(chosen)) >= len(some)
+        order = np.argsort(at[chosen], kind="stable")
+        rows, at, by_scores = rows[chosen[order]], at[chosen[order]], by_scores[order]
+    for width in settings.widths:
+        rows = _broad_step(ledger, rows, at, by_scores, width)
+    donors = donors.with_rows(rows, at)
+    rows, at = pull_back(ledger, rows, at, draws.of("back"))
+    names = np.unique(at)
+    if not ledger.has_scores:
+        swap(ledger, Herd(rows, at), donors, draws.of("swap"), SETTINGS.swaps.rounds)
     else:
-        yield from priced_search(archive, columns.nearest_of(archive, rows, 1)[0, :], rng)
-        rows = xp.concat([rows, archive.nearest(1)])
-        yield from swap_search(archive, rows, donors, rng, _TRIALS)
-        yield from exchange_search(archive, rows, rng)
-    yield from columns.pull_back(archive, archive.nearest(1), rng, sections=_SECTIONS)
+        nearest = first_of_each(at, ledger.distance(rows, at))
+        priced(ledger, rows[nearest], at[nearest], draws.of("price"))
+        herd = Herd(rows, at).with_rows(ledger.best_row[names], names)
+        swap(ledger, herd, donors, draws.of("swap"), SETTINGS.swaps.rounds_with_scores)
+        near, of = ledger.nearest(names, SETTINGS.exchange.parents)
+        herd = herd.with_rows(near, of)
+        parents = Herd(*nearest_few(ledger, herd.rows, herd.at, SETTINGS.exchange.parents))
+        exchange(ledger, parents, draws.of("exchange"))
+    pull_back(ledger, ledger.best_row[names], names, draws.of("last"), sections=settings.sections)
+
+
+def _broad_step(ledger: Ledger, rows: Matrix, at: Numbers, by_scores: Mask, width: float) -> Matrix:
+    """Step from rows toward normals over a broad neighbourhood; the rows themselves where that fails."""
+    regions = ledger.regions
+    moves = regions.moves[at]
+    fine = (moves.sum(axis=1) > 1) & (moves & (rows != regions.start[at])).any(axis=1)
+    normal, far = np.zeros_like(rows), ledger.distance(rows, at)
+    scored, labelled = np.flatnonzero(fine & by_scores), np.flatnonzero(fine & ~by_scores)
+    if len(scored):
+        normal[scored] = unit(broad_slopes(ledger, rows[scored], at[scored], width * far[scored]))[0]
+    if len(labelled):
+        look = SETTINGS.steps.look
+        count = len(labelled)
+        how = np.full(count, width), np.full(count, look.steepest), np.full(count, look.halvings)
+        seen = label_normals(ledger, rows[labelled], at[labelled], how, np.zeros((count, rows.shape[1])))
+        normal[labelled] = unit(seen)[0]
+    known = np.flatnonzero((normal != 0).any(axis=1))
+    foot = feet(ledger, rows[known], normal[known], at[known])
+    fan = np.array(SETTINGS.steps.fan)
+    aims, who = between(rows[known], foot, fan), np.repeat(np.arange(len(known)), len(fan))
+    stepper = Stepper(ledger, rows[known], at[known], far[known], SETTINGS.descent.tight)
+    crossed, _, found = stepper.step_to(aims, who)
+    nearer = rows.copy()
+    nearer[known[found]] = crossed[found]
+    return nearer

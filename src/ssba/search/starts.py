@@ -1,302 +1,246 @@
-"""First rows on the target side: background rows, boundary points, corners, and a climb by score."""
+"""First rows on the target's side: where the slope leads, background rows, corners, and a climb by score."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.arrays import Array, choose, like, marked, namespace, repeated, to_numpy
-from ssba.boundary.bisection import Asking
-from ssba.columns.distance import Metric
-from ssba.constraints.regions.region import Region
-from ssba.models.targets import Reply
-from ssba.search.archive import Archive
-from ssba.search.normals import NEAR, movable, plane_foot, score_slope, toward
+from ssba.search.draws import Draws
+from ssba.search.ledger import Ledger, first_of_each, rank_within
+from ssba.search.normals import score_slopes, unit
+from ssba.search.planes import feet
+from ssba.search.pools import Pools
 from ssba.search.rays import rays_to
-from ssba.search.repeats import different, row_keys
-
-_NEAREST, _FURTHER, _RANDOM = 48, 128, 128
-# Rows known to reach the target need not be asked about; with scores a few are, for their margins.
-_KNOWN, _SCORED = 16, 16
-# With fewer ends than this, rows of further kinds are asked about too: one start alone may end badly.
-_ENOUGH = 3
-_CLIMB_ROUNDS = 30
-# How far to go where the slope leads: beyond what is expected, and at which parts of that.
-_BEYOND, _PARTS = 1.15, np.array([0.35, 1.0])
-_FAR = 1e6
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Rows to begin with: some that the model was asked about and that reach the target, and mere guesses.
-
-    Only the former count as found where they are feasible as they are. Whatever was pulled into a region,
-    filled or stretched is a guess.
-    """
-
-    reaching: Array
-    guesses: Array = None
-
-    @property
-    def rows(self) -> Array:
-        """All rows, the guesses first."""
-        if self.guesses is None:
-            return self.reaching
-        return namespace(self.reaching).concat([self.guesses, self.reaching])
-
-    @property
-    def guess_count(self) -> int:
-        """How many of the rows are guesses."""
-        return 0 if self.guesses is None else int(self.guesses.shape[0])
-
-    def with_reaching(self, rows: Array) -> "Pool":
-        """Return the pool with more rows that reach the target, in front of the others."""
-        return Pool(namespace(rows).concat([rows, self.reaching]), self.guesses)
-
-    def with_guesses(self, rows: Array) -> "Pool":
-        """Return the pool with more guesses, in front of the others."""
-        others = [] if self.guesses is None else [self.guesses]
-        return Pool(self.reaching, namespace(rows).concat([rows, *others]))
+from ssba.search.regions import Matrix, Numbers, Regions, Vector
+from ssba.search.settings import SETTINGS
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Feasible rows that reach the target, and their margins where the model gives scores.
+    """Feasible rows that reach the target, the regions they belong to, and their margins by score."""
 
-    `normal` is the boundary's near them, in scaled units, where somebody has an idea of it. `others` reach
-    the target too, and are of use where the boundary has steps.
-    """
+    rows: Matrix
+    at: Numbers
+    margin: Vector | None
 
-    rows: Array
-    margin: Array | None
-    normal: Array = None
-    others: Array = None
+    @classmethod
+    def none(cls, ledger: Ledger) -> "Ends":
+        """Return no ends."""
+        margin = np.empty(0) if ledger.has_scores else None
+        return cls(ledger.regions.start[:0], np.empty(0, dtype=np.int64), margin)
+
+    def and_(self, other: "Ends") -> "Ends":
+        """Return these and others; those of a region in this order."""
+        at = np.concatenate([self.at, other.at])
+        order = np.argsort(at, kind="stable")
+        margin = None
+        if self.margin is not None and other.margin is not None:
+            margin = np.concatenate([self.margin, other.margin])[order]
+        return Ends(np.concatenate([self.rows, other.rows])[order], at[order], margin)
+
+    def of(self, at: Numbers) -> "Ends":
+        """Return the ends of some regions."""
+        return self.take(np.flatnonzero(np.isin(self.at, at)))
+
+    def take(self, numbers: Numbers) -> "Ends":
+        """Return some of the ends."""
+        margin = None if self.margin is None else self.margin[numbers]
+        return Ends(self.rows[numbers], self.at[numbers], margin)
 
 
-def slope_ends(archive: Archive, pool: Pool, start_margin: float) -> Asking[Ends | None]:
-    """Return a row that reaches the target in the direction in which the score rises most at the start.
+def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> Ends:
+    """Return rows that reach the target in the direction in which the score rises most at the starts.
 
     None where it does not rise there, as that of trees does not, or where nothing that way reaches.
     """
-    region, metric = archive.region, archive.metric
-    near, known = _nearest(region, metric, pool)
-    columns = movable(region, region.start)
-    if len(columns) < 2 or not marked(known):
-        return None
-    near = near[known]
-    within = float(metric.distance(near[:1, :], region.x)[0])
-    slope = yield from score_slope(region, region.start, columns, NEAR * within)
-    if 2 * len(marked(slope != 0)) < len(columns):
-        return None
-    normal, steepest = toward(slope)
+    regions, settings = ledger.regions, SETTINGS.starts
+    at = at[regions.moves[at].sum(axis=1) > 1]
+    near = pools.nearest(at, 1)
+    pulled, fine = regions.pull_in(np.where(np.isnan(near.rows), regions.x[near.at], near.rows), near.at)
+    within = np.full(regions.count, np.inf)
+    within[near.at[fine]] = ledger.distance(pulled, near.at)[fine]
+    at = at[np.isfinite(within[at]) & (within[at] > 0)]
+    if not len(at):
+        return Ends.none(ledger)
+    within = within[at]
+    width = SETTINGS.descent.near * within
+    slope = score_slopes(ledger, regions.start[at], at, start_margin[at], width)
+    answers = 2 * (slope != 0).sum(axis=1) >= regions.moves[at].sum(axis=1)
+    at, slope, within, width = at[answers], slope[answers], within[answers], width[answers]
+    if not len(at):
+        return Ends.none(ledger)
+    normal, steepest = unit(slope)
     # Where the score would be high enough if it rose on like this; most rise faster farther on. A score that
     # is all but high enough still has to rise over as far as its slope was looked at.
-    rise = min(max(-start_margin / steepest, NEAR * within), _FAR * within)
-    rays = rays_to(region, metric, plane_foot(region, normal, rise, metric.norm)[None, :])
-    farthest = min(_BEYOND * float(rays.distances(np.ones(1))[0]), _BEYOND * within)
-    shares = rays.shares(_PARTS[:, None] * farthest)[:, 0]
-    rows, fine = region.pull_in(rays.at(np.zeros(len(shares), dtype=np.int64), shares))
-    reply = yield rows[fine]
-    hits = marked(reply.reached)[:1]
-    if not hits or reply.margin is None:
-        return None
-    margin = choose(reply.margin[:, None], hits)[:, 0]
-    return Ends(choose(rows[fine], hits), margin, others=near)
+    rise = np.minimum(np.maximum(-start_margin[at] / steepest, width), settings.far * within)
+    start = regions.start[at]
+    there = np.where(regions.moves[at], start + regions.scale * normal * rise[:, None], start)
+    rays = rays_to(ledger, feet(ledger, there, normal, at), at)
+    farthest = settings.beyond * np.minimum(rays.distances(np.ones(len(at))), within)
+    parts = np.array(settings.parts)
+    who = np.repeat(np.arange(len(at)), len(parts))
+    shares = rays.take(who).shares(np.tile(parts, len(at)) * farthest[who])
+    rows, fine = regions.pull_in(rays.rows(who, shares), at[who])
+    rows, who = rows[fine], who[fine]
+    reply = ledger.ask(rows, at[who])
+    hits = np.flatnonzero(reply.reached)
+    first = hits[rank_within(who[hits]) == 0]
+    return Ends(rows[first], at[who[first]], np.asarray(reply.margin)[first])
 
 
-def find_ends(
-    archive: Archive, pool: Pool, rng: np.random.Generator, has_scores: bool
-) -> Asking[Ends | None]:
-    """Ask about ever more distant kinds of rows until some reach the target."""
-    region = archive.region
-    near, known = _nearest(region, archive.metric, pool)
-    if near.shape[0] and bool(namespace(near).all(known[:_KNOWN])):
-        ends = yield from _known_ends(archive, near[:_KNOWN, :], has_scores)
-        if archive.has_found:
-            return ends
-    found: list[Ends] = []
-    for rows in _waves(region, archive.metric, near, pool.rows, rng):
-        if rows.shape[0]:
-            reply = yield rows
-            hits = reply.reached & region.contains(rows)
-            if marked(hits):
-                found.append(Ends(rows[hits], None if reply.margin is None else reply.margin[hits]))
-        if sum(one.rows.shape[0] for one in found) >= _ENOUGH:
+def known_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Ends:
+    """Take background rows, which the model was asked about, where the nearest are feasible as they are."""
+    settings = SETTINGS.starts
+    near = pools.nearest(at, settings.known)
+    some = np.bincount(near.at[~near.known], minlength=ledger.regions.count) > 0
+    near = near.of(at[~some[at]], settings.known)
+    if not ledger.has_scores:
+        ledger.add_known(near.rows, near.at)
+        return Ends(near.rows, near.at, None)
+    reply = ledger.ask(near.rows, near.at)
+    hits = reply.reached
+    return Ends(near.rows[hits], near.at[hits], np.asarray(reply.margin)[hits])
+
+
+def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> Ends:
+    """Ask about ever more distant kinds of rows until some of each region reach the target."""
+    settings, ends = SETTINGS.starts, Ends.none(ledger)
+    near = pools.pulled_in(at, settings.nearest)
+    kinds: list[Callable[[int], Matrix]] = [
+        lambda number: near.rows[near.at == number],
+        pools.farther,
+        lambda number: _feasible(ledger, corners(ledger.regions, number, draws.of("corners")), number),
+        lambda number: _feasible(ledger, scattered(ledger.regions, number, settings.random, draws), number),
+        lambda number: _feasible(
+            ledger, scattered(ledger.regions, number, 4 * settings.random, draws.of("more")), number
+        ),
+    ]
+    for rows_of in kinds:
+        count = np.bincount(ends.at, minlength=ledger.regions.count)
+        left = at[(count[at] < settings.enough) & ledger.goes_on(at)]
+        if not len(left):
             break
-    if found:
-        return _joined(found)
-    if archive.miss is not None:
-        yield from _climb(archive)
-    return Ends(archive.nearest(_KNOWN), None) if archive.has_found else None
+        blocks = [rows_of(int(number)) for number in left]
+        rows, of = np.concatenate(blocks), np.repeat(left, [len(block) for block in blocks])
+        reply = ledger.ask(rows, of)
+        hits = reply.reached
+        margin = None if reply.margin is None else np.asarray(reply.margin)[hits]
+        ends = ends.and_(Ends(rows[hits], of[hits], margin))
+    return ends
 
 
-def _joined(found: list[Ends]) -> Ends:
-    xp = namespace(found[0].rows)
-    margins = [one.margin for one in found if one.margin is not None]
-    return Ends(xp.concat([one.rows for one in found]), xp.concat(margins) if margins else None)
+def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
+    """Follow the score from the best misses: change one column at a time, then all that helped together.
 
-
-def _known_ends(archive: Archive, rows: Array, has_scores: bool) -> Asking[Ends]:
-    """Take background rows, which the model has been asked about, as they are."""
-    xp = namespace(rows)
-    if has_scores:
-        rows = rows[:_SCORED, :]
-        reply = yield rows
-        return Ends(rows[reply.reached], None if reply.margin is None else reply.margin[reply.reached])
-    archive.record(rows, Reply(xp.ones(rows.shape[0], dtype=xp.bool), None))
-    return Ends(rows, None)
-
-
-def _nearest(region: Region, metric: Metric, pool: Pool) -> tuple[Array, Array]:
-    """Return the pool's nearest rows, pulled into the region, and which of them are known to reach.
-
-    These are rows that the model was asked about and that are feasible as they are.
+    Steps begin at all of the way to a column's ends and shrink whenever none of them helps.
     """
-    rows = pool.rows
-    xp = namespace(rows)
-    low = xp.where(region.held, region.x, region.lower)
-    high = xp.where(region.held, region.x, region.upper)
-    far = metric.distance(xp.clip(rows, low, high), region.x)
-    rows = xp.take(rows, xp.argsort(far, stable=True)[: 2 * _NEAREST], axis=0)
-    near = _pulled_in(region, rows)
-    near = xp.take(near, xp.argsort(metric.distance(near, region.x), stable=True)[:_NEAREST], axis=0)
-    asked = set(row_keys(pool.reaching))
-    known = [key in asked for key in row_keys(near)]
-    return near, like(np.array(known, dtype=bool), near)
+    at = at[np.isinf(ledger.best[at]) & np.isfinite(ledger.miss_margin[at])]
+    share, left = np.ones(ledger.regions.count), at
+    for _ in range(SETTINGS.starts.climbs):
+        left = left[np.isinf(ledger.best[left]) & ledger.goes_on(left)]
+        if not len(left):
+            break
+        base, before = ledger.miss[left].copy(), ledger.miss_margin[left].copy()
+        rows, who = single_changes(ledger.regions, base, left, share[left])
+        margin = np.asarray(ledger.ask(rows, left[who]).margin)
+        helped = np.flatnonzero(margin > before[who])
+        combined = combined_changes(base, rows[helped], who[helped], margin[helped])
+        better = np.unique(who[helped])
+        pulled, fine = ledger.regions.pull_in(combined[better], left[better])
+        ledger.ask(pulled[fine], left[better[fine]])
+        share[np.setdiff1d(left, left[better])] *= SETTINGS.starts.shrink
+    found = at[np.isfinite(ledger.best[at])]
+    rows, of = ledger.nearest(found, SETTINGS.starts.known)
+    if not ledger.has_scores or not len(of):
+        return Ends(rows, of, np.empty(0) if ledger.has_scores else None)
+    return Ends(rows, of, np.asarray(ledger.ask(rows, of).margin))
 
 
-def _waves(
-    region: Region, metric: Metric, near: Array, pool: Array, rng: np.random.Generator
-) -> Iterator[Array]:
-    yield near
-    xp = namespace(pool)
-    rest = _pulled_in(region, pool)
-    rest = xp.take(rest, xp.argsort(metric.distance(rest, region.x), stable=True), axis=0)[_NEAREST:, :]
-    yield choose(rest, np.unique(np.linspace(0, max(len(rest) - 1, 0), _FURTHER).astype(int))[: len(rest)])
-    yield _feasible(region, _corners(region, rng))
-    yield _feasible(region, _scattered(region, _RANDOM, rng))
-    yield _feasible(region, _scattered(region, 4 * _RANDOM, rng))
+def single_changes(regions: Regions, base: Matrix, at: Numbers, share: Vector) -> tuple[Matrix, Numbers]:
+    """Return rows with one column changed at a time, part of the way to its ends, or to each level."""
+    low, high = reach(regions, at)
+    numbers = regions.free[at] & ~regions.discrete
+    who, column = np.nonzero(numbers)
+    down, up = low[who, column], high[who, column]
+    here = base[who, column]
+    home = np.where(np.isnan(here), 0.5 * (down + up), here)
+    found, of = [], []
+    for end in (down, up):
+        rows = base[who]
+        rows[np.arange(len(who)), column] = home + share[who] * (end - home)
+        found.append(rows)
+        of.append(who)
+    for j in np.flatnonzero(regions.discrete):
+        allowed = regions.levels(int(j))[at] & regions.free[at, j][:, None]
+        owner, level = np.nonzero(allowed)
+        rows = base[owner]
+        rows[:, j] = level
+        found.append(rows)
+        of.append(owner)
+    rows, owner = np.concatenate(found), np.concatenate(of)
+    order = np.argsort(owner, kind="stable")
+    rows, owner = rows[order], owner[order]
+    pulled, fine = regions.pull_in(rows, at[owner])
+    fine &= ((pulled != base[owner]) & ~(np.isnan(pulled) & np.isnan(base[owner]))).any(axis=1)
+    return pulled[fine], owner[fine]
 
 
-def _pulled_in(region: Region, pool: Array) -> Array:
-    """Move rows into the region, each as it is and once more with the query's own levels.
-
-    A background row's missing cells take the query's value.
-    """
-    xp = namespace(pool)
-    pool = xp.where(xp.isnan(pool), region.x, pool)
-    if marked(region.discrete):
-        pool = xp.concat([pool, xp.where(region.discrete, region.start, pool)])
-    return _feasible(region, pool)
+def combined_changes(base: Matrix, rows: Matrix, who: Numbers, margin: Vector) -> Matrix:
+    """Return rows with, for every column, the change of one of the others that helped most."""
+    best = base.copy()
+    changed, column = np.nonzero((rows != base[who]) & ~(np.isnan(rows) & np.isnan(base[who])))
+    cell = who[changed] * base.shape[1] + column
+    first = first_of_each(cell, -margin[changed])
+    best[who[changed[first]], column[first]] = rows[changed[first], column[first]]
+    return best
 
 
-def _feasible(region: Region, rows: Array) -> Array:
-    """Pull rows into the region, and drop repeated ones and those that did not get there."""
-    pulled, fine = region.pull_in(rows)
-    pulled = pulled[fine]
-    return choose(pulled, different(pulled))
-
-
-def _reach(region: Region) -> tuple[Array, Array]:
+def reach(regions: Regions, at: Numbers) -> tuple[Matrix, Matrix]:
     """Return finite ends to draw between: the bounds, or some scales around the start without them."""
-    xp = namespace(region.start)
-    far = 6 * region.scale
-    home = xp.where(xp.isnan(region.start), xp.zeros_like(region.start), region.start)
+    settings = SETTINGS.starts
+    home = np.nan_to_num(regions.start[at])
+    aside, far = settings.reach * regions.scale, settings.far * regions.scale
     # What a dtype can hold is no bound to draw between.
-    low = xp.where(region.lower > home - _FAR * region.scale, region.lower, home - far)
-    high = xp.where(region.upper < home + _FAR * region.scale, region.upper, home + far)
-    return low, high
+    low, high = regions.low[at], regions.high[at]
+    return np.where(low > home - far, low, home - aside), np.where(high < home + far, high, home + aside)
 
 
-def _corners(region: Region, rng: np.random.Generator) -> Array:
+def corners(regions: Regions, number: int, draws: Draws) -> Matrix:
     """Return rows with every free number at one of its ends, or left alone; all such rows if few."""
-    xp = namespace(region.start)
-    low, high = _reach(region)
-    free = marked(region.free & ~region.discrete)
-    if 0 < len(free) <= 4:
+    low, high = (one[0] for one in reach(regions, np.array([number])))
+    start = regions.start[number]
+    free = np.flatnonzero(regions.free[number] & ~regions.discrete)
+    rng = draws.generator
+    if 0 < len(free) <= SETTINGS.starts.few_corners:
         choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(
             -1, len(free)
         )
     else:
-        choice = rng.integers(0, 3, size=(_RANDOM, len(free)))
-    rows = repeated(region.start, len(choice))
-    for i, j in enumerate(free):
-        rows[:, j] = choose(xp.stack([region.start[j], low[j], high[j]]), choice[:, i])
-    return _with_levels(region, rows, rng)
+        choice = rng.integers(0, 3, size=(SETTINGS.starts.random, len(start)))[:, free]
+    rows = np.tile(start, (len(choice), 1))
+    rows[:, free] = np.stack([start, low, high])[choice, free]
+    return _with_levels(regions, rows, number, rng)
 
 
-def _scattered(region: Region, count: int, rng: np.random.Generator) -> Array:
-    xp = namespace(region.start)
-    low, high = _reach(region)
-    drawn = low + like(rng.random((count, low.shape[0])), low) * (high - low)
-    return _with_levels(region, xp.where(region.free, drawn, region.start), rng)
+def scattered(regions: Regions, number: int, count: int, draws: Draws) -> Matrix:
+    """Return rows drawn evenly between the ends of free columns."""
+    low, high = (one[0] for one in reach(regions, np.array([number])))
+    rng = draws.of("scattered", count).generator
+    drawn = low + rng.random((count, len(low))) * (high - low)
+    rows = np.where(regions.free[number], drawn, regions.start[number])
+    return _with_levels(regions, rows, number, rng)
 
 
-def _with_levels(region: Region, rows: Array, rng: np.random.Generator) -> Array:
+def _with_levels(regions: Regions, rows: Matrix, number: int, rng: np.random.Generator) -> Matrix:
     """Draw an allowed level for every free discrete cell, keeping the start's half of the time."""
-    for j in marked(region.free & region.discrete):
-        drawn = rng.choice(levels_of(region, j), size=rows.shape[0])
-        kept = rng.random(rows.shape[0]) < 0.5
-        rows[:, j] = like(np.where(kept, float(region.start[j]), drawn), rows)
+    luck, kept = rng.random(rows.shape), rng.random(rows.shape) < 0.5
+    for j in np.flatnonzero(regions.free[number] & regions.discrete):
+        levels = np.flatnonzero(regions.levels(int(j))[number])
+        drawn = levels[(luck[:, j] * len(levels)).astype(np.int64)]
+        rows[:, j] = np.where(kept[:, j], regions.start[number, j], drawn)
     return rows
 
 
-def levels_of(region: Region, j: int) -> list[float]:
-    """Return the allowed codes of a discrete column."""
-    return [float(code) for code in marked(region.allowed[j, :])]
-
-
-def _climb(archive: Archive) -> Asking[None]:
-    """Follow the score: change one column of the best miss at a time, then all that helped together.
-
-    Steps begin at all of the way to a column's ends and shrink whenever none of them helps.
-    """
-    region, share = archive.region, 1.0
-    for _ in range(_CLIMB_ROUNDS):
-        before, base = archive.miss_margin, archive.miss
-        rows = single_changes(region, base, share)
-        if archive.has_found or not rows.shape[0]:
-            return
-        reply = yield rows
-        if reply.margin is None:
-            return
-        helped = reply.margin > before
-        if marked(helped):
-            yield _feasible(region, combined_changes(base, rows[helped], reply.margin[helped])[None, :])
-        else:
-            share *= 0.4
-
-
-def single_changes(region: Region, base: Array, share: float) -> Array:
-    """Return `base` with one column changed at a time: part of the way to its ends, or to each level."""
-    xp = namespace(base)
-    low, high = _reach(region)
-    rows = []
-    for j in marked(region.free):
-        if bool(region.discrete[j]):
-            values = levels_of(region, j)
-        else:
-            down, up = float(low[j]), float(high[j])
-            home = 0.5 * (down + up) if bool(xp.isnan(base[j])) else float(base[j])
-            values = [home + share * (down - home), home + share * (up - home)]
-        rows.append(with_column(base, j, values))
-    if not rows:
-        return base[None, :][:0, :]
-    pulled = _feasible(region, xp.concat(rows))
-    return pulled[xp.any(pulled != base, axis=1)]
-
-
-def with_column(row: Array, j: int, values: list[float]) -> Array:
-    """Return copies of a row that differ in one column."""
-    changed = repeated(row, len(values))
-    changed[:, j] = like(np.asarray(values), row)
-    return changed
-
-
-def combined_changes(base: Array, rows: Array, margins: Array) -> Array:
-    """Return `base` with, for every column, the change that helped most."""
-    xp = namespace(base)
-    best = base
-    for i in to_numpy(xp.argsort(margins, stable=True)).tolist():
-        best = xp.where(rows[i, :] != base, rows[i, :], best)
-    return best
+def _feasible(ledger: Ledger, rows: Matrix, number: int) -> Matrix:
+    pulled, fine = ledger.regions.pull_in(rows, np.full(len(rows), number))
+    return pulled[fine]

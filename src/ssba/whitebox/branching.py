@@ -2,8 +2,8 @@
 
 A box is an interval of options in each column. No choice in it costs less than its nearest corner, and
 none reaches more of a condition than the best leaf of each tree that the box still touches. A box whose
-corner reaches the goal is settled; one that cannot reach it, or is farther than the best choice known, is
-dropped.
+corner reaches the goal is settled; one that cannot reach it, that changes more columns than may change, or
+that is farther than the best choice known, is dropped.
 """
 
 import heapq
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.nearest_linear import Demands, Result, Work, nearest_row
 from ssba.whitebox.cells import Cells
+from ssba.whitebox.spans import spans_of
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -94,6 +95,30 @@ class _Open:
 
 
 @final
+class _BestLeaves:
+    """The leaves of all trees in the order of what they gain for one condition, the best of a tree first."""
+
+    def __init__(self, cells: Cells, gain: Vector, base: float) -> None:
+        leaves = len(gain)
+        tree = np.searchsorted(cells.first, np.arange(leaves), side="right")
+        order = np.lexsort([-gain, tree])
+        place = np.empty(leaves, dtype=np.int32)
+        place[order] = np.arange(leaves, dtype=np.int32)
+        self.first, self.base, self.order = cells.first, base, order
+        self.place, self.none = place, np.int32(leaves)
+        self.gain = gain[order]
+
+    def among(self, alive: Mask) -> NDArray[np.int32]:
+        """Return the place of each tree's best leaf among those alive, [boxes, trees]."""
+        places = np.where(alive, self.place, self.none)
+        return np.asarray(np.minimum.reduceat(places, self.first, axis=1))
+
+    def total(self, places: NDArray[np.int32]) -> Vector:
+        """Return what the condition comes to with these leaves."""
+        return np.asarray(self.gain[places].sum(axis=1) + self.base)
+
+
+@final
 class Search:
     """Branch and bound over the choices of one query."""
 
@@ -105,16 +130,13 @@ class Search:
         self.reached = reached
         self.deadline = deadline
         self.unclear = math.inf
-        # How many of the first options of a column fit a leaf: differences tell whether any of an
-        # interval does.
-        self.counts = [
-            np.cumsum(np.pad(one.fits, ((1, 0), (0, 0))), axis=0, dtype=np.int32) for one in cells.options
-        ]
+        self.spans = spans_of(cells)
+        self.best_leaves = [_BestLeaves(cells, *one) for one in zip(cells.gain, cells.base, strict=True)]
 
     def run(self, best: float, work: int) -> Found:
         """Find a row cheaper than `best`, looking at no more than `work` boxes, or until the deadline."""
         waiting = _Open(self.cells.gain.shape[1])
-        waiting.push(self._hopeful(self._everything()))
+        waiting.push(self._hopeful(self._few_changed(self._everything())))
         row, done = None, 0
         while done < work and time.monotonic() <= self.deadline:
             boxes = waiting.pop(min(best, self.unclear) * (1 - SAME))
@@ -123,18 +145,20 @@ class Search:
             done += len(boxes.cost)
             boxes = self._hopeful(self._affordable(boxes, best))
             corner = np.clip(self.cells.home, boxes.low, boxes.high)
-            settled, rows, costs = self._settled(boxes, corner, best)
+            inside = self.cells.active(corner)
+            settled, rows, costs = self._settled(boxes, corner, self._hits(corner, inside), best)
             if len(costs) and costs.min() < best:
                 row, best = rows[costs.argmin()], float(costs.min())
             if not settled.all():
-                children = self._split(boxes.where(~settled), corner[~settled])
+                children = self._split(boxes.where(~settled), corner[~settled], inside[~settled])
                 waiting.push(children.where(children.cost < best * (1 - SAME)))
         return Found(row, best, min(best, waiting.nearest, self.unclear), done)
 
-    def _settled(self, boxes: _Boxes, corner: Integers, best: float) -> tuple[Mask, Matrix, Vector]:
+    def _settled(
+        self, boxes: _Boxes, corner: Integers, hit: Mask, best: float
+    ) -> tuple[Mask, Matrix, Vector]:
         """Tell which boxes need no further look, and return the rows that their corners gave, with costs."""
         cells, region = self.cells, self.cells.region
-        hit = self._hits(corner)
         rows, costs = cells.rows(corner[hit]), boxes.cost[hit]
         single = (boxes.low == boxes.high).all(axis=1)
         if region.linear is None:
@@ -199,14 +223,33 @@ class Search:
             high[:, j] = np.maximum(corner, np.minimum(high[:, j], last))
             low[:, j] = np.minimum(corner, np.maximum(low[:, j], first))
             narrower = np.flatnonzero((low[:, j] > boxes.low[:, j]) | (high[:, j] < boxes.high[:, j]))
-            counts = self.counts[j]
-            alive[narrower] &= counts[high[narrower, j] + 1] > counts[low[narrower, j]]
+            if len(narrower):
+                alive[narrower] &= self.spans.touched(j, low[narrower, j], high[narrower, j])
         return _Boxes(low, high, alive, boxes.cost)
 
-    def _hits(self, corner: Integers) -> Mask:
-        """Tell which choices reach the goal; the model is asked where rounding could decide."""
+    def _few_changed(self, boxes: _Boxes) -> _Boxes:
+        """Drop boxes that change too many columns; where no more may change, the others are as they are."""
         cells = self.cells
-        margin = cells.margin(corner)
+        if cells.changes_left is None or not len(boxes.cost):
+            return boxes
+        forced = (cells.own < boxes.low) | (cells.own > boxes.high)
+        count = forced.sum(axis=1)
+        boxes, forced, count = (
+            boxes.where(count <= cells.changes_left),
+            forced[count <= cells.changes_left],
+            count[count <= cells.changes_left],
+        )
+        full = (count == cells.changes_left)[:, None] & ~forced & (boxes.low < boxes.high)
+        low, high = np.where(full, cells.own, boxes.low), np.where(full, cells.own, boxes.high)
+        alive = boxes.alive.copy()
+        for j in np.flatnonzero(full.any(axis=0)):
+            alive[full[:, j]] &= cells.options[j].fits[cells.own[j]]
+        return _Boxes(low, high, alive, boxes.cost)
+
+    def _hits(self, corner: Integers, inside: Mask) -> Mask:
+        """Tell which choices, in these leaves, reach the goal; the model is asked where rounding decides."""
+        cells = self.cells
+        margin = cells.margin_in(inside)
         hit = margin >= cells.slack
         close = ~hit & (margin >= -cells.slack)
         if close.any() and self.reached is not None:
@@ -215,21 +258,15 @@ class Search:
             self.unclear = min(self.unclear, float(cells.cost(corner[close]).min()))
         return np.asarray(hit)
 
-    def _ceiling(self, alive: Mask) -> Vector:
-        """Return the most that the worst condition can reach with these leaves, [...]."""
-        cells = self.cells
-        ceilings = [
-            np.maximum.reduceat(np.where(alive, gain, -np.inf), cells.first, axis=-1).sum(axis=-1) + base
-            for gain, base in zip(cells.gain, cells.base, strict=True)
-        ]
-        return np.asarray(np.min(ceilings, axis=0)) if ceilings else np.full(alive.shape[:-1], np.inf)
-
     def _hopeful(self, boxes: _Boxes) -> _Boxes:
-        return boxes.where(self._ceiling(boxes.alive) >= -self.cells.slack)
+        """Drop boxes in which the best leaf of each tree does not reach some condition."""
+        for one in self.best_leaves:
+            boxes = boxes.where(one.total(one.among(boxes.alive)) >= -self.cells.slack)
+        return boxes
 
-    def _split(self, boxes: _Boxes, corner: Integers) -> _Boxes:
+    def _split(self, boxes: _Boxes, corner: Integers, inside: Mask) -> _Boxes:
         """Split each box in the column where keeping to the corner costs the most hope."""
-        column = self._decisive(boxes, corner)
+        column = self._decisive(boxes, corner, inside)
         n = np.arange(len(column))
         at = corner[n, column]
         near, left, right = (boxes.where(n) for _ in range(3))
@@ -239,15 +276,29 @@ class Search:
         children = _joined([near, left, right])
         columns = np.tile(column, 3)
         exists = children.low[np.arange(3 * len(n)), columns] <= children.high[np.arange(3 * len(n)), columns]
-        return self._hopeful(self._updated(children.where(exists), columns[exists]))
+        children = self._updated(children.where(exists), columns[exists])
+        return self._hopeful(self._few_changed(children))
 
-    def _decisive(self, boxes: _Boxes, corner: Integers) -> Integers:
-        ceilings = np.full(boxes.low.shape, np.inf)
-        for j, one in enumerate(self.cells.options):
-            several = np.flatnonzero(boxes.low[:, j] < boxes.high[:, j])
-            if len(several):
-                ceilings[several, j] = self._ceiling(boxes.alive[several] & one.fits[corner[several, j]])
-        return np.asarray(ceilings.argmin(axis=1))
+    def _decisive(self, boxes: _Boxes, corner: Integers, inside: Mask) -> Integers:
+        """Return the column of each box whose option at the corner keeps it from the most gain.
+
+        That is added up over trees: what the best leaf that the box touches gains over the leaf of the
+        corner counts for every column in which the corner lies outside of the best leaf.
+        """
+        lost = np.zeros(boxes.low.shape)
+        places = [one.among(boxes.alive) for one in self.best_leaves]
+        totals = [one.total(place) for one, place in zip(self.best_leaves, places, strict=True)]
+        worst = np.argmin(totals, axis=0) if totals else np.full(len(lost), -1)
+        for number, (one, place) in enumerate(zip(self.best_leaves, places, strict=True)):
+            mine = np.flatnonzero(worst == number)
+            best = place[mine]
+            missed = one.gain[best] - one.gain[one.among(inside[mine])]
+            leaf = one.order[best]
+            for j, options in enumerate(self.cells.options):
+                outside = ~options.fits[corner[mine, j, None], leaf]
+                lost[mine, j] = (outside * missed).sum(axis=1)
+        lost[boxes.low == boxes.high] = -1.0
+        return np.asarray(lost.argmax(axis=1))
 
     def _updated(self, boxes: _Boxes, column: Integers) -> _Boxes:
         """Return boxes that were narrowed in one column each with their leaves and costs set right."""
@@ -255,8 +306,7 @@ class Search:
         alive = boxes.alive.copy()
         for j in np.unique(column):
             mine = np.flatnonzero(column == j)
-            counts = self.counts[j]
-            alive[mine] &= counts[boxes.high[mine, j] + 1] > counts[boxes.low[mine, j]]
+            alive[mine] &= self.spans.touched(int(j), boxes.low[mine, j], boxes.high[mine, j])
         cost = cells.cost(np.clip(cells.home, boxes.low, boxes.high))
         return _Boxes(boxes.low, boxes.high, alive, cost)
 

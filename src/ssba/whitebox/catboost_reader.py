@@ -112,7 +112,27 @@ def _described(features: Any, index: int) -> Any:
 
 def _tree(tree: Any, features: Any, scale: float) -> Nodes:
     """Return one tree, whether all nodes of a level ask the same or each its own."""
-    order = [_unfolded(tree) if "leaf_values" in tree else tree]
+    return _symmetric(tree, features, scale) if "leaf_values" in tree else _nested(tree, features, scale)
+
+
+def _symmetric(tree: Any, features: Any, scale: float) -> Nodes:
+    """Return a tree whose levels ask one split each; bit i of a leaf's place is split i, the root's last."""
+    levels = [_split(one, features) for one in reversed(tree["splits"] or [])]
+    leaves = 2 ** len(levels)
+    asked = np.repeat(np.arange(len(levels)), 2 ** np.arange(len(levels)))
+    asks = [levels[i] for i in asked] + [_LEAF] * leaves
+    children = 1 + 2 * np.arange(leaves - 1)
+    no_child = np.full(leaves, -1)
+    # Whatever a split is true of goes right. Of categories that is turned around: the set goes left.
+    turned = sum(leaves >> (i + 1) for i, split in enumerate(levels) if split.level is not None)
+    value = np.reshape(tree["leaf_values"], (leaves, -1))[np.arange(leaves) ^ turned]
+    shape = _shape(asks, np.append(children, no_child), np.append(children + 1, no_child))
+    return one_tree(shape, scale * np.concatenate([np.zeros((leaves - 1, value.shape[1])), value]))
+
+
+def _nested(tree: Any, features: Any, scale: float) -> Nodes:
+    """Return a tree whose nodes ask a split each."""
+    order = [tree]
     splits: list[_Split] = []
     left: list[int] = []
     right: list[int] = []
@@ -123,12 +143,16 @@ def _tree(tree: Any, features: Any, scale: float) -> Nodes:
         left.append(-1 if is_leaf else len(order))
         right.append(-1 if is_leaf else len(order) + 1)
         if not is_leaf:
-            # Whatever a split is true of goes right. Of categories that is turned around: the set goes left.
             order += [
                 node[side] for side in (("left", "right") if split.level is None else ("right", "left"))
             ]
     width = max(np.size(node.get("value", 0.0)) for node in order)
-    shape = Shape(
+    value = [np.broadcast_to(np.asarray(node.get("value", 0.0), dtype=float), width) for node in order]
+    return one_tree(_shape(splits, left, right), scale * np.stack(value))
+
+
+def _shape(splits: Sequence[_Split], left: Any, right: Any) -> Shape:
+    return Shape(
         feature=[split.feature for split in splits],
         threshold=[split.border for split in splits],
         left=left,
@@ -136,19 +160,3 @@ def _tree(tree: Any, features: Any, scale: float) -> Nodes:
         missing_left=[split.missing_left for split in splits],
         sets={i: [split.level] for i, split in enumerate(splits) if split.level is not None},
     )
-    value = [np.broadcast_to(np.asarray(node.get("value", 0.0), dtype=float), width) for node in order]
-    return one_tree(shape, scale * np.stack(value))
-
-
-def _unfolded(tree: Any) -> Any:
-    """Return a tree whose levels ask one split each as nested nodes; bit i of a leaf's place is split i."""
-    splits = tree["splits"] or []
-    return _nested(splits, np.reshape(tree["leaf_values"], (2 ** len(splits), -1)))
-
-
-def _nested(splits: Sequence[Any], values: Matrix) -> dict[str, Any]:
-    if not splits:
-        return {"value": values[0]}
-    half = len(values) // 2
-    *before, last = splits
-    return {"split": last, "left": _nested(before, values[:half]), "right": _nested(before, values[half:])}

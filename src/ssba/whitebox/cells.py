@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.columns.distance import Metric
+from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.nearest_linear import allowed_codes
 from ssba.constraints.regions.region import Region
 from ssba.whitebox.forest import Leaves, Trees
@@ -73,6 +73,8 @@ class Cells:
         Where rows must lie; its linear rows, if any, are no part of the choice.
     coded
         Which columns of a row are levels.
+    changes_left
+        How many of the free columns may change; None for any number.
     """
 
     row: Vector
@@ -86,6 +88,16 @@ class Cells:
     squared: bool
     region: Region
     coded: Mask
+
+    changes_left: int | None = None
+
+    @cached_property
+    def own(self) -> Integers:
+        """The option of each column that keeps the query's own value; -1 where none does."""
+        kept = [
+            one.value == self.region.x[column] for column, one in zip(self.columns, self.options, strict=True)
+        ]
+        return np.array([int(one.argmax()) if one.any() else -1 for one in kept], dtype=np.int64)
 
     @cached_property
     def home(self) -> Integers:
@@ -108,7 +120,17 @@ class Cells:
 
     def margin(self, choice: Integers) -> Vector:
         """Return how far the worst condition of each choice is above 0."""
-        return np.asarray((self.active(choice) @ self.gain.T + self.base).min(axis=1, initial=np.inf))
+        return self.margin_in(self.active(choice))
+
+    def margin_in(self, leaves: Mask) -> Vector:
+        """Return the same for choices that fall into these leaves, [n, leaves]."""
+        return np.asarray((leaves @ self.gain.T + self.base).min(axis=1, initial=np.inf))
+
+    def allows(self, choice: Integers) -> Mask:
+        """Tell which choices [n, columns] change no more columns than may change."""
+        if self.changes_left is None:
+            return np.ones(len(choice), dtype=bool)
+        return np.asarray((choice != self.own).sum(axis=1) <= self.changes_left)
 
     def rows(self, choice: Integers) -> Matrix:
         """Return the encoded rows of choices."""
@@ -159,7 +181,9 @@ class Cells:
         return np.array(near, dtype=np.int64)
 
 
-def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells:
+def cells_of(
+    trees: Trees, way: Way, region: Region, metric: Metric, most_changes: int | None = None
+) -> Cells:
     """Return the choices of a query; `CannotTell` where it has a missing cell that the trees cannot place."""
     x = region.x
     missing = np.isnan(x)
@@ -176,6 +200,7 @@ def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells:
     options = [column.options(kept, j, merge=region.linear is None) for j, column in enumerate(legal)]
     free = np.array([len(one.cost) > 1 for one in options], dtype=bool)
     row = np.array([one.value[one.cost.argmin()] for one in options])
+    changed = int((~free & changed_cells(row[None, :], x)[0]).sum())
     weight = np.stack([one.weight for one in way]) if way else np.zeros((0, trees.scoring.columns))
     return Cells(
         row=row,
@@ -191,6 +216,7 @@ def cells_of(trees: Trees, way: Way, region: Region, metric: Metric) -> Cells:
         squared=metric.adds_squares,
         region=region,
         coded=trees.coded,
+        changes_left=None if most_changes is None else most_changes - changed,
     )
 
 

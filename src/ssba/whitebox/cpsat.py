@@ -36,7 +36,7 @@ def cheapest_choice(cells: Cells, known: Vector | None, best: float, deadline: f
     """
     least = float(cells.cost(cells.home[None, :])[0])
     hint = cells.home if known is None else cells.choice_near(known)
-    reaches = cells.margin(hint[None, :])[0] >= cells.slack
+    reaches = cells.margin(hint[None, :])[0] >= cells.slack and cells.allows(hint[None, :])[0]
     best = min(best, float(cells.cost(hint[None, :])[0]) if reaches else math.inf)
     dearest = sum(float(one.cost.max()) for one in cells.options)
     most = min(best - cells.fixed_cost, dearest)
@@ -64,6 +64,9 @@ def _modelled(
     for column, one, option in zip(columns, cells.options, hint, strict=True):
         column.hint(model, int(option))
         column.forbid_dearer(model, one, most)
+    if cells.changes_left is not None:
+        changed = [column.changed(int(own)) for column, own in zip(columns, cells.own, strict=True)]
+        model.add(sum(changed) <= cells.changes_left)
     leaves = _leaves(model, cells, columns, hint)
     for gain, base in zip(cells.gain, cells.base, strict=True):
         per_gain = _GAIN_UNITS / max(float(np.abs(gain).max(initial=0.0)), abs(float(base)), 1e-270)
@@ -122,6 +125,13 @@ class _Column:
             model.add(self.at_most[fine[0] - 1] == 0)
         if fine[-1] < self.size - 1:
             model.add(self.at_most[fine[-1]] == 1)
+
+    def changed(self, own: int) -> Any:
+        """Return what is 1 unless the query's own option is chosen; own is -1 where there is none."""
+        literal = self.model.new_bool_var("")
+        for clause in [[]] if own < 0 else self.within(np.arange(self.size) == own):
+            self.model.add_bool_or([*clause, literal])
+        return literal
 
     def cost(self, options: Options, per_cost: float) -> Any:
         whole = np.floor(np.minimum(options.cost * per_cost, 2.0**40)).astype(np.int64)

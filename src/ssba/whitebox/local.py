@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.whitebox.cells import Cells
+from ssba.whitebox.spans import spans_of
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -36,6 +37,8 @@ class Table:
     """Where the options of each column begin in the list; one entry more than there are columns."""
     column: Integers
     cost: Vector
+    changed: Mask
+    """Whether an option is another value than the query's own."""
     begin: Integers
     end: Integers
     """[columns, leaves]: the first option that fits, and the one after the last."""
@@ -51,19 +54,19 @@ def table_of(cells: Cells) -> Table:
     """Lay the options of a query out for the search."""
     sizes = np.array([len(one.cost) for one in cells.options], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(sizes)])
-    first = np.stack([one.fits.argmax(axis=0) for one in cells.options])
-    last = np.stack([len(one.fits) - one.fits[::-1].argmax(axis=0) for one in cells.options])
-    count = np.stack([one.fits.sum(axis=0) for one in cells.options])
+    column = np.repeat(np.arange(len(sizes)), sizes)
+    spans = spans_of(cells)
     return Table(
         cells=cells,
         start=start,
-        column=np.repeat(np.arange(len(sizes)), sizes),
+        column=column,
         cost=np.concatenate([one.cost for one in cells.options]),
-        begin=first + start[:-1, None],
-        end=last + start[:-1, None],
+        changed=np.arange(len(column)) - start[column] != cells.own[column],
+        begin=spans.begin + start[:-1, None],
+        end=spans.end + start[:-1, None],
         fits=np.concatenate([one.fits for one in cells.options]).astype(np.int8),
         tree=np.searchsorted(cells.first, np.arange(cells.gain.shape[1]), side="right") - 1,
-        loose=tuple(int(j) for j in np.flatnonzero((last - first != count).any(axis=1))),
+        loose=tuple(spans.counts),
     )
 
 
@@ -74,7 +77,7 @@ class State:
     def __init__(self, table: Table, choice: Integers) -> None:
         self.table, self.choice = table, choice.copy()
         out = np.stack([~one.fits[k] for one, k in zip(table.cells.options, choice, strict=True)])
-        self.misses = out.sum(axis=0, dtype=np.int64)
+        self.misses = out.sum(axis=0, dtype=np.int16)
         # The sum of the columns that keep the choice out names that column where there is just one.
         self.where = (out * np.arange(len(choice))[:, None]).sum(axis=0)
 
@@ -93,9 +96,9 @@ class State:
     def move(self, column: int, option: int) -> None:
         """Take another option in a column."""
         fits = self.table.cells.options[column].fits
-        change = fits[self.choice[column]].astype(np.int64) - fits[option]
+        change = fits[self.choice[column]].astype(np.int16) - fits[option]
         self.misses += change
-        self.where += column * change
+        self.where += column * change.astype(np.int64)
         self.choice[column] = option
 
     def margins_of(self, choices: Integers) -> Vector:
@@ -106,7 +109,9 @@ class State:
         columns = np.argsort(~differs, axis=1, kind="stable")[:, :_MOST_ENTERED]
         new = table.start[columns] + np.take_along_axis(choices, columns, axis=1)
         old = table.start[columns] + self.choice[columns]
-        misses = self.misses + table.fits[old].sum(axis=1) - table.fits[new].sum(axis=1)
+        # Small numbers, in the smallest integers: leaves are many.
+        change = (table.fits[old] - table.fits[new]).sum(axis=1, dtype=np.int8)
+        misses = self.misses + change
         return np.asarray(((misses == 0) @ cells.gain.T + cells.base).min(axis=1))
 
     def margins(self) -> Vector:
@@ -145,6 +150,8 @@ class Tour:
         Changes of one column that are made in all.
     patience
         Steps without a better choice after which a run ends and another begins.
+    leaves
+        Leaves that are looked at in all; a step looks at all that are left of a query's.
     seed
         Of the random draws; the search is the same for the same seed.
     deadline
@@ -153,8 +160,18 @@ class Tour:
 
     steps: int = 2000
     patience: int = 40
+    leaves: float = math.inf
     seed: int = 0
     deadline: float = math.inf
+
+    def part(self, share: float, seed: int = 0) -> "Tour":
+        """Return a tour that takes a share of the steps, with draws of its own."""
+        steps = max(1, round(self.steps * share))
+        return replace(self, steps=steps, leaves=self.leaves * share, seed=self.seed + seed)
+
+    def steps_over(self, leaves: int) -> int:
+        """Return how many steps may be made where each looks at so many leaves."""
+        return int(min(self.steps, 1 + self.leaves // max(1, leaves)))
 
     def is_over(self) -> bool:
         """Tell whether the time is up."""
@@ -167,7 +184,7 @@ _KICKED, _LONGEST_WAY = 3, 4
 # Shares of the steps after each of which what is dearer than the best choice is left out.
 _PARTS = (0.3, 0.7)
 # The first row is looked for in steps of this share, within distances that double so many times.
-_FIRST, _HALVINGS = 20, 7
+_FIRST, _HALVINGS = 0.05, 7
 
 
 def near_row(cells: Cells, starts: Matrix, tour: Tour | None = None) -> Vector | None:
@@ -178,19 +195,19 @@ def near_row(cells: Cells, starts: Matrix, tour: Tour | None = None) -> Vector |
     rows `starts` in turn, and beside the best choice so far. A first part of the steps finds how far the
     goal is at most, and the rest look at no option beyond.
     """
-    if not len(cells.options) or not cells.gain.shape[0]:
+    if not len(cells.options) or not cells.gain.shape[0] or not cells.allows(cells.home[None, :])[0]:
         return None
     tour = tour or Tour()
     best = _best_start(cells, starts)
     if best is None:
-        best = _first_found(cells, replace(tour, steps=max(1, tour.steps // _FIRST)))
+        best = _first_found(cells, tour.part(_FIRST))
     for part, share in enumerate(_PARTS):
         if tour.is_over():
             break
         if best is not None:
             cells = cells.within(float(cells.cost(cells.choice_near(best)[None, :])[0]))
         begin = starts if best is None else np.vstack([best, *starts])
-        walker = _Walker(cells, replace(tour, steps=round(tour.steps * share), seed=tour.seed + part))
+        walker = _Walker(cells, tour.part(share, part))
         choice = walker.walk([cells.choice_near(row) for row in begin])
         if choice is not None:
             best = cells.rows(choice[None, :])[0]
@@ -214,7 +231,8 @@ def _best_start(cells: Cells, starts: Matrix) -> Vector | None:
     if not len(starts):
         return None
     choices = np.stack([cells.choice_near(row) for row in starts])
-    costs = np.where(cells.margin(choices) >= cells.slack, cells.cost(choices), np.inf)
+    reaches = (cells.margin(choices) >= cells.slack) & cells.allows(choices)
+    costs = np.where(reaches, cells.cost(choices), np.inf)
     return cells.rows(choices[[costs.argmin()]])[0] if costs.min() < np.inf else None
 
 
@@ -238,12 +256,13 @@ class _Walker:
         self.random = np.random.default_rng(tour.seed)
         self.best: Integers | None = None
         self.best_cost = np.inf
-        self.left = tour.steps
+        self.left = tour.steps_over(cells.gain.shape[1])
         missing = max(-State(self.table, cells.home).margin, 1e-9 * float(np.abs(cells.gain).max()))
         # Where no leaf gains anything there is nothing to pay for.
         self.first_price = 0.1 * float(self.table.cost.mean()) / missing if missing > 0 else 1.0
 
     def walk(self, starts: Sequence[Integers]) -> Integers | None:
+        starts = [start for start in starts if self.cells.allows(start[None, :])[0]]
         for start in starts:
             cost = float(self.cells.cost(start[None, :])[0])
             if cost < self.best_cost and self.cells.margin(start[None, :])[0] >= self.cells.slack:
@@ -277,6 +296,10 @@ class _Walker:
             to_home = choice[j] != home and self.random.random() < 0.7
             kicked[j] = home if to_home else np.clip(away, 0, self.sizes[j] - 1)
             rests[j] = 5
+        while not self.cells.allows(kicked[None, :])[0]:
+            changed = np.flatnonzero((kicked != self.cells.own) & (self.cells.own >= 0))
+            back = self.random.choice(changed)
+            kicked[back] = self.cells.own[back]
         return kicked, rests
 
     def _run(self, state: State, rests: Integers) -> None:
@@ -307,6 +330,7 @@ class _Walker:
         margins = state.margins()
         at = table.start[:-1] + state.choice
         costs = state.cost + table.cost - np.repeat(table.cost[at], self.sizes)
+        costs[self._too_many(state)] = np.inf
         reaching = np.where(margins >= slack, costs, np.inf)
         best = int(reaching.argmin())
         if reaching[best] < self.best_cost:
@@ -320,9 +344,18 @@ class _Walker:
         step = _Step(self._changed(state.choice, to), float(worth[to]), bool(margins[to] >= slack))
         return float(reaching[best]), [step]
 
+    def _too_many(self, state: State) -> Mask:
+        """Tell which changes of one column make more columns change than may change."""
+        most, table = self.cells.changes_left, self.table
+        if most is None:
+            return np.zeros(len(table.cost), dtype=bool)
+        now = state.choice != self.cells.own
+        return np.asarray(now.sum() - now[table.column] + table.changed > most)
+
     def _into_leaves(self, state: State, rests: Integers, price: float) -> tuple[float, list[_Step]]:
         """The same for changes of two or three columns that enter a better leaf of some tree."""
         choices = self._entries(state, rests, price)
+        choices = choices[self.cells.allows(choices)]
         if not len(choices):
             return np.inf, []
         costs, margins = self.cells.cost(choices), state.margins_of(choices)

@@ -6,9 +6,14 @@ from typing import Any, final
 from ssba.columns.space import Matrix, Space
 from ssba.models.model import Model
 from ssba.whitebox.additive import Additive, is_linear, open_linear
-from ssba.whitebox.check_reading import NotReadable
+from ssba.whitebox.check_reading import NotReadable, the_users_code
+from ssba.whitebox.count_nodes import count_nodes
 from ssba.whitebox.forest import Trees, open_trees
 from ssba.whitebox.structure import take_apart
+
+# Nodes of trees that are read without being asked to, which takes up to 7 microseconds each, by library; and
+# nodes times columns, of which every query looks at each.
+_QUICKLY_READ, _QUICK_CELLS = 40_000, 1_500_000
 
 Opened = Additive | Trees
 """A model whose scores are known everywhere, not only where it was asked."""
@@ -60,6 +65,19 @@ def open_model(source: Any, model: Model, space: Space, background: Matrix) -> O
         return open_trees(parts, model, space, background)
     except NotReadable as reason:
         return Closed(str(reason))
+
+
+def is_quickly_read(source: Any, columns: int) -> bool:
+    """Tell whether a model is of trees that are few enough to be read in about half a second.
+
+    They are counted, not read, so that it takes no time to leave a large model closed.
+    """
+    try:
+        with the_users_code():
+            nodes = count_nodes(take_apart(source).last)
+    except NotReadable:
+        return False
+    return nodes is not None and nodes <= min(_QUICKLY_READ, _QUICK_CELLS // columns)
 
 
 def open_linear_model(source: Any, model: Model, space: Space, background: Matrix) -> Additive | None:

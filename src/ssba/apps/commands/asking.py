@@ -94,8 +94,13 @@ class AnswerOptions:
         typer.Option(metavar="N", min=0, help="How many nearer rows to draw as evidence against them."),
     ] = None
     prove: Annotated[
-        bool, typer.Option("--prove", help="Open tree ensembles, and prove their answers where possible.")
-    ] = False
+        bool | None,
+        typer.Option(
+            "--prove/--no-prove",
+            help="Give proofs of the answers of tree ensembles the time they take; --no-prove never opens "
+            "them. Without either they are proved where little work is enough.",
+        ),
+    ] = None
     budget_rows: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Model rows for the search of each query.")
     ] = None

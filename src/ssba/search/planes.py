@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from ssba.search.lanes.ledger import Ledger
-from ssba.search.lanes.regions import Matrix, Numbers, Vector
+from ssba.search.ledger import Ledger
+from ssba.search.regions import Matrix, Numbers, Vector
 
 _SETTLED = 1e-12
 
@@ -57,7 +57,7 @@ def _foot_l1(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Matri
     here = np.take_along_axis(u, order, axis=1)
     end = np.where(slope > 0, np.take_along_axis(high, order, axis=1), np.take_along_axis(low, order, axis=1))
     most = np.where(slope != 0, slope * (end - here), 0.0)
-    before = np.cumsum(most, axis=1) - most
+    before = np.cumsum(np.column_stack([np.zeros(len(most)), most[:, :-1]]), axis=1)
     part = np.clip(left[:, None] - before, 0.0, np.where(np.isfinite(most), most, np.inf))
     part = np.where(before < left[:, None], part, 0.0)
     moved = here + np.where(slope != 0, part / np.where(slope != 0, slope, 1.0), 0.0)
@@ -71,7 +71,7 @@ def edges(
 ) -> tuple[Matrix, Vector]:
     """Return the rows nearest to queries beyond all of some planes, and which lie on two or more of them.
 
-    `points` and `normals` are ``[lanes, planes, columns]``, of which the last `known` count. In L2 and without
+    `points` and `normals` are ``[lanes, planes, columns]``, of which the last `known` count. In L2, without
     linear rows; elsewhere there is none.
     """
     regions, count = ledger.regions, points.shape[1]

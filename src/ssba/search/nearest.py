@@ -5,30 +5,30 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssba.search.lanes.around import along_columns, around_best, elsewhere
-from ssba.search.lanes.columns import neighbours, pull_back
-from ssba.search.lanes.descend import Ways, descend, ways_from
-from ssba.search.lanes.draws import Draws
-from ssba.search.lanes.ledger import Ledger, first_of_each, rank_within
-from ssba.search.lanes.levels import other_levels
-from ssba.search.lanes.normals import unit
-from ssba.search.lanes.pools import Pools
-from ssba.search.lanes.rays import race, rays_to
-from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
-from ssba.search.lanes.rough import rough_search
-from ssba.search.lanes.settings import SETTINGS
-from ssba.search.lanes.starts import Ends, climbed_ends, further_ends, known_ends, slope_ends
-from ssba.search.lanes.steps import has_steps, tidy, walk
-from ssba.search.lanes.stored import Stored, stored_ends
-from ssba.search.lanes.swaps import Herd, swap
+from ssba.search.around import along_columns, around_best, elsewhere
+from ssba.search.columns import neighbours, pull_back
+from ssba.search.descend import Ways, descend, ways_from
+from ssba.search.draws import Draws
+from ssba.search.ledger import Ledger, first_of_each, rank_within
+from ssba.search.levels import other_levels
+from ssba.search.normals import unit
+from ssba.search.pools import Pools
+from ssba.search.rays import race, rays_to
+from ssba.search.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.rough import rough_search
+from ssba.search.settings import SETTINGS
+from ssba.search.starts import Ends, climbed_ends, further_ends, known_ends, slope_ends
+from ssba.search.steps import has_steps, tidy, walk
+from ssba.search.stored import Stored, stored_ends
+from ssba.search.swaps import Herd, swap
 
 
 @dataclass
 class Search:
     """What is known about all regions while they are searched.
 
-    `start_margin` is the score at each start, None where there are labels only. `ends` are rows that reach the
-    target, where the search began. `best` are the ways down that were followed, `steps` the regions whose
+    `start_margin` is the score at each start, None where there are labels only. `ends` are rows that reach
+    the target, where the search began. `best` are the ways down that were followed, `steps` the regions whose
     boundary has steps. `at` are the regions that are searched: a start that reaches needs no search.
     """
 
@@ -91,8 +91,8 @@ def search_all(
 ) -> None:
     """Search for the nearest feasible rows that reach the target; all finds are in the ledger.
 
-    It begins where `stored` boundary points of a region say that the boundary is near, else where the slope of
-    the score at the query leads, else at rows of the region's pool.
+    It begins where `stored` boundary points of a region say that the boundary is near, else where the slope
+    of the score at the query leads, else at rows of the region's pool.
     """
     search = Search(ledger, pools, Draws((seed,)), stored)
     for move in MOVES:

@@ -1,13 +1,13 @@
-"""Directions that no slope shows: single columns, and with few columns all around the query and the best row."""
+"""Directions that no slope shows: single columns, and with few columns all around query and best row."""
 
 import numpy as np
 
-from ssba.search.lanes.descend import descend, ways_from
-from ssba.search.lanes.draws import Draws
-from ssba.search.lanes.ledger import Ledger
-from ssba.search.lanes.rays import Rays, race, rays_to
-from ssba.search.lanes.regions import Matrix, Numbers, Vector
-from ssba.search.lanes.settings import SETTINGS
+from ssba.search.descend import descend, ways_from
+from ssba.search.draws import Draws
+from ssba.search.ledger import Ledger
+from ssba.search.rays import Rays, race, rays_to
+from ssba.search.regions import Matrix, Numbers, Vector
+from ssba.search.settings import SETTINGS
 
 
 def along_columns(ledger: Ledger, at: Numbers, start_margin: Vector | None) -> None:
@@ -24,7 +24,7 @@ def along_columns(ledger: Ledger, at: Numbers, start_margin: Vector | None) -> N
 
 
 def _try(ledger: Ledger, aims: Matrix, at: Numbers, shares: Vector) -> Numbers:
-    """Ask about rows toward aims at shares of the best distance, and go in where one reaches; return where."""
+    """Ask about rows toward aims at shares of the best distance; go in, and return, where one reaches."""
     rays, of = _at_most(ledger, aims, at)
     number = np.repeat(np.arange(len(of)), len(shares))
     far = np.tile(shares, len(of)) * ledger.best[of[number]]
@@ -52,7 +52,9 @@ def _go_in(ledger: Ledger, rows: Matrix, at: Numbers, keep: int = 1) -> Numbers:
 
 def _few_columns(ledger: Ledger, at: Numbers) -> Numbers:
     columns = ledger.regions.moves[at].sum(axis=1)
-    return at[(columns > 1) & (columns <= SETTINGS.race.few_columns) & np.isfinite(ledger.best[at])]
+    return np.asarray(
+        at[(columns > 1) & (columns <= SETTINGS.race.few_columns) & np.isfinite(ledger.best[at])]
+    )
 
 
 def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: Draws) -> None:

@@ -52,12 +52,12 @@ class Regions:
     @cached_property
     def low(self) -> Matrix:
         """The lower ends of cells; held ones are the query's own."""
-        return self._stacked([np.where(part.held, part.x, part.lower) for part in self.parts])
+        return np.asarray(np.where(self.held, self.x, self._lower))
 
     @cached_property
     def high(self) -> Matrix:
         """The upper ends of cells; held ones are the query's own."""
-        return self._stacked([np.where(part.held, part.x, part.upper) for part in self.parts])
+        return np.asarray(np.where(self.held, self.x, self._upper))
 
     @cached_property
     def held(self) -> Mask:
@@ -135,16 +135,16 @@ class Regions:
     def contains(self, Z: Matrix, at: Numbers) -> Mask:
         """Tell which rows are feasible."""
         if self._are_boxes:
-            feasible = ((self.low[at] <= Z) & (Z <= self.high[at])).all(axis=1)
+            feasible = np.asarray(((self.low[at] <= Z) & (Z <= self.high[at])).all(axis=1))
         else:
             x = self.x[at]
             same = (Z == x) | (np.isnan(Z) & np.isnan(x))
             boxed = ((self._lower[at] <= Z) & (Z <= self._upper[at])) | (same & self.keeps_x[at])
             fine = np.where(self.held[at], same, boxed & self._is_allowed(Z, at) | (same & np.isnan(Z)))
-            feasible = fine.all(axis=1)
+            feasible = np.asarray(fine.all(axis=1))
         for number, rows in self._linear_rows(at):
             feasible[rows] = self.parts[number].contains(Z[rows])
-        return np.asarray(feasible)
+        return feasible
 
     def levels(self, j: int) -> Mask:
         """Return which levels of a discrete column each region allows."""

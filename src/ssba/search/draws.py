@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.search.lanes.regions import Matrix
+from ssba.search.regions import Matrix
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ssba.search.lanes.columns import neighbours, pairs_within, steps_of
-from ssba.search.lanes.descend import descend, ways_from
-from ssba.search.lanes.ledger import Ledger, rank_within
-from ssba.search.lanes.rays import race, rays_to
-from ssba.search.lanes.regions import Matrix, Numbers, Vector
-from ssba.search.lanes.settings import SETTINGS
-from ssba.search.lanes.swaps import Herd
+from ssba.search.columns import neighbours, pairs_within, steps_of
+from ssba.search.descend import descend, ways_from
+from ssba.search.ledger import Ledger, rank_within
+from ssba.search.rays import race, rays_to
+from ssba.search.regions import Matrix, Numbers, Vector
+from ssba.search.settings import SETTINGS
+from ssba.search.swaps import Herd
 
 
 def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector | None) -> None:
@@ -53,7 +53,7 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
 
 
 def _donors(ends: Herd, at: Numbers) -> list[Matrix]:
-    """Return, by region, some of the rows that the search began with, and their mean; NaN where there is none."""
+    """Return, by region, some rows that the search began with, and their mean; NaN where there is none."""
     count = int(max(at.max(initial=0), ends.at.max(initial=0))) + 1
     most = SETTINGS.levels.donors
     place = rank_within(ends.at)

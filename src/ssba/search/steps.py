@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from ssba.search.lanes.descend import Ways
-from ssba.search.lanes.ledger import Ledger, rank_within
-from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
-from ssba.search.lanes.settings import SETTINGS
+from ssba.search.columns import neighbours
+from ssba.search.descend import Ways
+from ssba.search.ledger import Ledger
+from ssba.search.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.settings import SETTINGS
 
 
 def has_steps(ledger: Ledger, best: Ways, by_labels: bool) -> Mask:
@@ -39,10 +40,10 @@ def has_steps(ledger: Ledger, best: Ways, by_labels: bool) -> Mask:
 
 
 def shows_face(ledger: Ledger, best: Ways) -> tuple[Mask, Mask]:
-    """Tell where the boundary at a row is a face across one column, as those of trees are, and where it is not.
+    """Tell where the boundary at a row is a face across one column, as that of trees is, and where not.
 
     From just before the boundary, each column that counts in its normal leads across a smooth one; across a
-    face only its own does. By labels a crossing is located closely enough to ask. Neither where it is unclear.
+    face only its own does. By labels a crossing is located closely enough to ask. Neither where unclear.
     """
     regions, settings, at = ledger.regions, SETTINGS.steps, best.at
     start = regions.start[at]
@@ -153,7 +154,7 @@ def largest_only(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Num
 
 
 def tidy(ledger: Ledger, at: Numbers) -> None:
-    """Ask whether the few largest changes of the best rows, most of their length, do without the small ones."""
+    """Ask whether the few largest changes of best rows, most of their length, do without the small ones."""
     at = at[np.isfinite(ledger.best[at])]
     rows, who = largest_only(ledger, ledger.best_row[at], at)
     of = at[who]
@@ -164,8 +165,6 @@ def tidy(ledger: Ledger, at: Numbers) -> None:
 
 def walk(ledger: Ledger, at: Numbers) -> None:
     """Walk the grid while a neighbour of the best row is nearer."""
-    from ssba.search.lanes.columns import neighbours
-
     regions = ledger.regions
     stepped = (regions.free & (regions.discrete | regions.grid.stepped)).any(axis=1)
     at = at[stepped[at] & np.isfinite(ledger.best[at])]
@@ -175,8 +174,3 @@ def walk(ledger: Ledger, at: Numbers) -> None:
         nearer = ledger.distance(rows, at[who]) < before[who]
         ledger.ask(rows[nearer], at[who[nearer]])
         at = at[(ledger.best[at] < before) & ledger.goes_on(at)]
-
-
-def ranked(at: Numbers) -> Numbers:
-    """Return the place of each row within its region."""
-    return rank_within(at)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ssba.columns.distance import Metric
 from ssba.models.targets import Reply
-from ssba.search.lanes.regions import Mask, Matrix, Numbers, Regions, Vector
+from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.repeats import row_keys
 
 
@@ -198,7 +198,7 @@ class Ledger:
         return best
 
     def nearest(self, at: Numbers, most: int) -> tuple[Matrix, Numbers]:
-        """Return up to `most` of the nearest different rows of some regions that reached, in order by region."""
+        """Return the nearest different rows of some regions that reached, up to `most` of each."""
         wanted = np.zeros(self.regions.count, dtype=bool)
         wanted[at] = True
         kept = [(rows[wanted[of]], of[wanted[of]], far[wanted[of]]) for rows, of, far in self.hits]

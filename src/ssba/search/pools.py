@@ -5,14 +5,46 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssba.search.lanes.ledger import Ledger, are_repeats, rank_within
-from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
-from ssba.search.lanes.settings import SETTINGS
+from ssba.search.ledger import Ledger, are_repeats, rank_within
+from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.repeats import different
-from ssba.search.starts import Pool
+from ssba.search.settings import SETTINGS
 
 # Cells that are compared at a time; more would not fit into the processor's cache.
 _CELLS_AT_ONCE = 1 << 19
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Rows to begin with: some that the model was asked about and that reach the target, and mere guesses.
+
+    Only the former count as found where they are feasible as they are. Whatever was pulled into a region,
+    filled or stretched is a guess.
+    """
+
+    reaching: Matrix
+    guesses: Matrix | None = None
+
+    @property
+    def rows(self) -> Matrix:
+        """All rows, the guesses first."""
+        if self.guesses is None:
+            return self.reaching
+        return np.concatenate([self.guesses, self.reaching])
+
+    @property
+    def guess_count(self) -> int:
+        """How many of the rows are guesses."""
+        return 0 if self.guesses is None else len(self.guesses)
+
+    def with_reaching(self, rows: Matrix) -> "Pool":
+        """Return the pool with more rows that reach the target, in front of the others."""
+        return Pool(np.concatenate([rows, self.reaching]), self.guesses)
+
+    def with_guesses(self, rows: Matrix) -> "Pool":
+        """Return the pool with more guesses, in front of the others."""
+        others = [] if self.guesses is None else [self.guesses]
+        return Pool(self.reaching, np.concatenate([rows, *others]))
 
 
 @dataclass(frozen=True)
@@ -112,4 +144,4 @@ class Pools:
         far = self.ledger.distance(pulled, at[: len(pulled)])
         rest = pulled[np.argsort(far, kind="stable")][settings.nearest :]
         chosen = np.unique(np.linspace(0, max(len(rest) - 1, 0), settings.farther).astype(int))
-        return rest[chosen[: len(rest)]]
+        return np.asarray(rest[chosen[: len(rest)]])

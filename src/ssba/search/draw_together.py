@@ -1,4 +1,4 @@
-"""Rows drawn at random from what is nearer than the best answer of each region: evidence that nothing is there.
+"""Rows drawn at random from what is nearer than an answer: evidence that nothing is there.
 
 How rows are drawn is told in `ssba.search.evidence`, which draws for one region at a time. Where only real
 numbers move inside bounds, most of the ball around the query is feasible, and all regions draw together.
@@ -6,10 +6,10 @@ numbers move inside bounds, most of the ball around the query is feasible, and a
 
 import numpy as np
 
+from ssba.search.draws import Draws
 from ssba.search.evidence import draw_nearer
-from ssba.search.lanes.draws import Draws
-from ssba.search.lanes.ledger import Ledger, rank_within
-from ssba.search.lanes.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.ledger import Ledger, rank_within
+from ssba.search.regions import Mask, Matrix, Numbers, Vector
 
 # Rows that fell outside are drawn again so often; where some still do, a region draws for itself.
 _ROUNDS = 16
@@ -18,7 +18,7 @@ _ROUNDS = 16
 def draw_rows(
     ledger: Ledger, at: Numbers, radius: Vector, count: Numbers, draws: Draws
 ) -> tuple[Matrix, Numbers]:
-    """Draw so many legal feasible rows nearer than a radius for each of some regions; fewer where there are few."""
+    """Draw so many legal feasible rows of each region nearer than a radius; fewer where there are few."""
     plain = _only_numbers(ledger, at)
     rows, of, inside = _in_balls(ledger, at[plain], radius[plain], count[plain], draws)
     left_out = np.bincount(of[~inside], minlength=ledger.regions.count) > 0
