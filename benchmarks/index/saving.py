@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from benchmarks.index.sections import Section
-from benchmarks.nearest.cases import Case, build
+from benchmarks.nearest.cases import Case
+from benchmarks.nearest.plans import build
 
 import ssba
 

@@ -18,10 +18,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.nearest.cases import NAMES, Case, build
+from benchmarks.nearest.cases import Case
 from benchmarks.nearest.limits import Limits, chosen
 from benchmarks.nearest.measuring import Checked, check, figures, lower_limits
 from benchmarks.nearest.methods import ENTRIES
+from benchmarks.nearest.plans import NAMES, build
 from benchmarks.nearest.reporting import Line, as_json, as_markdown
 from benchmarks.nearest.running import Outcome, Task, run, run_or_reuse
 from benchmarks.nearest.sources import NoDataError

@@ -1,13 +1,13 @@
 """The cases: a fixed trained model, its rows, queries, constraints and metric, the same for all methods.
 
     from pathlib import Path
-    from benchmarks.nearest.cases import NAMES, build
+    from benchmarks.nearest.plans import NAMES, build
 
     case = build("synthetic-20-mlp", Path("../shared/data"))     # trained, or from the cache, in seconds
     explainer = ssba.Explainer(case.labels, case.data, **case.options())  # or case.scores, or case.model
     found = explainer.explain_many(case.queries[:20], case.constraints)
     Z = case.answers([one.best.values for one in found])         # as a matrix, categories as codes
-    case.distance(case.X[:20], Z), case.violates(Z, np.arange(20)), case.reaches(Z)
+    case.distance(case.X[:20], Z), case.violates(Z, np.arange(20)), case.reaches(Z, np.arange(20))
 
 Rows have two forms. The *own* form is what the model takes: a NumPy array, or a pandas frame for the heart
 and Adult cases (`case.data`, `case.queries`). The *matrix* form has one float a column, categories as the
@@ -21,39 +21,23 @@ case); the numeric heart cases are floats, continuous as in the paper. Columns t
 low = high = the query's value.
 
 Queries are up to 100 training rows that the model puts into the undesired class, in seeded order. Labels
-are 0 and 1 everywhere, so `case.target` is also the column of `case.scores`.
+are 0, 1, ..., so `case.target` is also the column of `case.scores`; where it is None any class but the
+query's own is wanted.
 """
 
 import hashlib
-import sys
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
-import joblib
 import numpy as np
 import pandas as pd
-import sklearn
-from benchmarks.nearest import sources
-from benchmarks.nearest.sources import Table
 from numpy.typing import NDArray
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
+from scipy.special import softmax
 
 Matrix = NDArray[np.float64]
 
-MOST_QUERIES = 100
-SEED = 0
-CACHE = Path(__file__).resolve().parent.parent / ".cache"
 
 _ROUNDING = 1e-6
 """How far a cell may lie beyond its bound, as a share of the bound: its rounding in 32 bits."""
@@ -71,9 +55,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Rules:
-    """What may change: free columns (None: all), within percent of the query (None: the data's range)."""
+    """What may change: free columns (None: all), within percent of the query (None: the data's range).
+
+    Numbers in `rising` may only grow.
+    """
 
     free: tuple[str, ...] | None = None
+    rising: tuple[str, ...] = ()
     percent: float | None = None
     scale: Literal["none", "std"] = "none"
 
@@ -86,21 +74,26 @@ class Case:
     model: Any
     data: Any
     queries: Any
-    target: int
+    target: int | None
     columns: tuple[Column, ...]
     rules: Rules
     source: str
+    max_changes: tuple[int, ...] | None = None
+    """How many columns each query's answer may change, where that is limited."""
 
     def labels(self, rows: Any) -> NDArray[np.int64]:
         """The model's classes, and nothing else about it."""
         return np.asarray(self.model.predict(rows)).astype(np.int64)
 
     def scores(self, rows: Any) -> Matrix:
-        """Two columns that sum to 1; the larger one is the predicted class."""
+        """A column a class, with the sum 1; the largest one is that of the predicted class."""
         if hasattr(self.model, "predict_proba"):
             return np.asarray(self.model.predict_proba(rows), dtype=np.float64)
-        chance = 1 / (1 + np.exp(-self.model.decision_function(rows)))
-        return np.column_stack([1 - chance, chance])
+        decision = np.asarray(self.model.decision_function(rows))
+        if decision.ndim == 1:
+            chance = 1 / (1 + np.exp(-decision))
+            return np.column_stack([1 - chance, chance])
+        return np.asarray(softmax(decision, axis=1))
 
     def options(self) -> dict[str, Any]:
         """What `ssba.Explainer` needs to know besides model and data: kinds are those of all methods."""
@@ -116,14 +109,24 @@ class Case:
         """The rules as ssba texts; what they leave out is the data's range, which is ssba's default."""
         percent = self.rules.percent
         held = [f"`{one.name}` == x.`{one.name}`" for one in self.columns if not self._is_free(one)]
+        held += [f"`{name}` >= x.`{name}`" for name in self.rules.rising]
         if percent is None:
             return tuple(held)
         return (*held, *(f"`{one.name}` within {percent:g}%" for one in self.columns if self._is_free(one)))
+
+    def limited(self, i: int) -> dict[str, Any]:
+        """What query `i` asks of ssba beyond the constraints."""
+        return {} if self.max_changes is None else {"max_changes": self.max_changes[i]}
 
     @cached_property
     def X(self) -> Matrix:
         """The queries in matrix form."""
         return self.matrix(self.queries)
+
+    @cached_property
+    def own_labels(self) -> NDArray[np.int64]:
+        """The classes of the queries."""
+        return self.labels(self.queries)
 
     @cached_property
     def background(self) -> Matrix:
@@ -175,11 +178,26 @@ class Case:
         slack = _ROUNDING * np.maximum(np.abs(low), np.abs(high)) * self.free
         outside = ~((Z >= low - slack) & (Z <= high + slack))
         broken = self.is_whole & (Z != np.round(Z))
-        return np.asarray((outside | broken).any(axis=-1))
+        wrong = (outside | broken).any(axis=-1)
+        if self.max_changes is not None:
+            wrong |= self.changed(self.X[of], Z) > np.array(self.max_changes)[of]
+        return np.asarray(wrong)
 
-    def reaches(self, Z: Matrix) -> NDArray[np.bool_]:
-        """Whether the model puts each row into the target class, asked one by one as a user would."""
-        return np.array([self.labels(self.rows(z[None]))[0] == self.target for z in Z], dtype=bool)
+    def reaches(self, Z: Matrix, of: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each row of `Z` is what query number `of` wants, asked one by one as a user would."""
+        labels = [self.labels(self.rows(z[None]))[0] for z in Z]
+        return np.array([self.is_target(label, i) for label, i in zip(labels, of, strict=True)], dtype=bool)
+
+    @property
+    def one_target(self) -> int:
+        """The target class, for those who cannot do with any other class."""
+        if self.target is None:
+            raise TypeError(f"{self.name}: its target is any class but the query's own")
+        return self.target
+
+    def is_target(self, labels: Any, i: int) -> Any:
+        """Whether labels are what query `i` wants."""
+        return labels != self.own_labels[i] if self.target is None else labels == self.target
 
     def matrix(self, rows: Any) -> Matrix:
         """Rows of the own form as floats."""
@@ -211,16 +229,8 @@ class Case:
     def only(self, which: NDArray[np.int64]) -> "Case":
         """The same case with some of its queries."""
         kept = self.queries[which] if isinstance(self.queries, np.ndarray) else self.queries.iloc[which]
-        return Case(
-            self.name,
-            self.model,
-            self.data,
-            kept,
-            self.target,
-            self.columns,
-            self.rules,
-            self.source,
-        )
+        most = None if self.max_changes is None else tuple(self.max_changes[i] for i in which)
+        return replace(self, queries=kept, max_changes=most)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -242,161 +252,11 @@ class Case:
         else:
             reach = np.abs(X) * self.rules.percent / 100
             low, high = X - reach, X + reach
+        low = np.where([one.name in self.rules.rising for one in self.columns], X, low)
         return np.where(self.free, low, X), np.where(self.free, high, X)
 
     def _parts(self, X: Matrix, Z: Matrix) -> Matrix:
         return np.where(self.is_category, (X != Z).astype(float), np.abs(Z - X) / self.scale)
-
-
-def build(name: str, folder: Path | None = None) -> Case:
-    """The case of this name, trained now or read from the cache; `folder` is the one given with --data."""
-    kept = CACHE / f"{name}-{_recipe(folder)}.joblib"
-    if kept.exists():
-        case = joblib.load(kept)
-        if isinstance(case, Case):
-            return case
-    case = _train(name, folder)
-    CACHE.mkdir(exist_ok=True)
-    joblib.dump(case, kept)
-    return case
-
-
-@dataclass(frozen=True)
-class _Plan:
-    table: Callable[[Path | None], Table]
-    model: Callable[[Table], Any]
-    target: int
-    rules: Rules = Rules()
-
-
-def _svc(table: Table) -> Any:
-    """The paper's SVC, on raw columns."""
-    return SVC(kernel="poly", C=10, degree=2)
-
-
-def _logistic(table: Table) -> Any:
-    return LogisticRegression(max_iter=1000)
-
-
-def _mlp(table: Table) -> Any:
-    """Two hidden layers, on columns in standard deviations."""
-    return make_pipeline(StandardScaler(), _network(500))
-
-
-def _network(iterations: int) -> Any:
-    return MLPClassifier((64, 32), max_iter=iterations, random_state=0)
-
-
-def _on_mixed_columns(table: Table, last: Any) -> Any:
-    text = [name for name in table.rows if not pd.api.types.is_numeric_dtype(table.rows[name])]
-    numbers = [name for name in table.rows if name not in text]
-    columns = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), text), (StandardScaler(), numbers)
-    )
-    return make_pipeline(columns, last)
-
-
-def _xgboost(table: Table) -> Any:
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(n_estimators=100, random_state=0, n_jobs=1)
-
-
-_HEART = Rules(free=("trestbps", "chol", "thalach", "oldpeak", "ca"), percent=20)
-_ADULT = Rules(free=("age", "hours_per_week"))
-_MIXED = Rules(
-    free=(
-        "cp",
-        "trestbps",
-        "chol",
-        "fbs",
-        "restecg",
-        "thalach",
-        "exang",
-        "oldpeak",
-        "slope",
-        "ca",
-        "thal",
-    ),
-    scale="std",
-)
-
-
-def _synthetic(features: int, model: Callable[[Table], Any]) -> _Plan:
-    return _Plan(lambda folder: sources.synthetic(features), model, target=1)
-
-
-def _breast_cancer(model: Callable[[Table], Any]) -> _Plan:
-    return _Plan(lambda folder: sources.breast_cancer(), model, target=1)
-
-
-_PLANS: dict[str, _Plan] = {
-    "toy-svc": _Plan(sources.toy, _svc, target=1),
-    "synthetic-20-logistic": _synthetic(20, _logistic),
-    "synthetic-20-mlp": _synthetic(20, _mlp),
-    "synthetic-50-logistic": _synthetic(50, _logistic),
-    "synthetic-50-mlp": _synthetic(50, _mlp),
-    "heart-svc": _Plan(sources.heart, _svc, 0, _HEART),
-    "heart-mlp": _Plan(sources.heart, _mlp, 0, _HEART),
-    "adult-forest": _Plan(
-        sources.adult,
-        lambda table: _on_mixed_columns(table, RandomForestClassifier(100, random_state=0)),
-        1,
-        _ADULT,
-    ),
-    "adult-mlp": _Plan(sources.adult, lambda table: _on_mixed_columns(table, _network(60)), 1, _ADULT),
-    "cancer-svm": _breast_cancer(lambda table: SVC()),
-    "cancer-forest": _breast_cancer(lambda table: RandomForestClassifier(50, random_state=0)),
-    "cancer-histgb": _breast_cancer(lambda table: HistGradientBoostingClassifier(random_state=0)),
-    "cancer-xgboost": _breast_cancer(_xgboost),
-    "heart-mixed": _Plan(
-        lambda folder: sources.mixed_heart(),
-        lambda table: _on_mixed_columns(table, _logistic(table)),
-        0,
-        _MIXED,
-    ),
-}
-
-NAMES = tuple(_PLANS)
-"""All cases, smooth models first within each data set."""
-
-
-def _train(name: str, folder: Path | None) -> Case:
-    plan = _PLANS[name]
-    table = plan.table(folder)
-    model = plan.model(table)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(table.rows, table.labels)
-    return Case(
-        name,
-        model,
-        table.rows,
-        _queries(table.rows, np.asarray(model.predict(table.rows)) != plan.target),
-        plan.target,
-        _columns(table.rows, plan.rules.scale),
-        plan.rules,
-        table.source,
-    )
-
-
-def _queries(rows: Any, undesired: NDArray[np.bool_]) -> Any:
-    chosen = np.random.default_rng(SEED).permutation(np.flatnonzero(undesired))[:MOST_QUERIES]
-    return rows[chosen] if isinstance(rows, np.ndarray) else rows.iloc[chosen].reset_index(drop=True)
-
-
-def _columns(rows: Any, scale: str) -> tuple[Column, ...]:
-    if isinstance(rows, np.ndarray):
-        rows = pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])])
-    return tuple(_column(rows[name], scale) for name in rows)
-
-
-def _column(cells: Any, scale: str) -> Column:
-    name = str(cells.name)
-    if not pd.api.types.is_numeric_dtype(cells):
-        return Column(name, "category", levels=tuple(sorted(cells.unique())))
-    spread = float(cells.std(ddof=0)) if scale == "std" else 1.0
-    return Column(name, "whole" if pd.api.types.is_integer_dtype(cells) else "real", spread)
 
 
 def _codes(cells: Sequence[Any], column: Column) -> list[float]:
@@ -411,12 +271,3 @@ def _cells(numbers: Matrix, column: Column) -> Any:
         return [column.levels[int(number)] for number in numbers]
     whole = column.kind == "whole" and bool((numbers == np.round(numbers)).all())
     return numbers.astype(np.int64) if whole else numbers
-
-
-def _recipe(folder: Path | None) -> str:
-    """Changes with the code that makes cases, the environment and the folder: no stale case is read."""
-    here = Path(__file__)
-    made_by = here.read_bytes() + (here.parent / "sources.py").read_bytes()
-    versions = f"{np.__version__} {pd.__version__} {sklearn.__version__}"
-    where = f"{sys.prefix} {folder and folder.resolve()}"
-    return hashlib.sha256(made_by + versions.encode() + where.encode()).hexdigest()[:12]

@@ -19,13 +19,14 @@ HOPS = 40
 _PUSHES = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
 
-def descend(case: Case, i: int, more_starts: Matrix) -> Matrix | None:
+def descend(case: Case, i: int, more_starts: Matrix, white: Smooth | None = None) -> Matrix | None:
     """The nearest row of query `i` that many local descents found; None where none reaches the target.
 
     They start from the nearest target rows, from random rows of the box and from `more_starts` (in matrix
-    form), and then from the best rows so far, shaken.
+    form), and then from the best rows so far, shaken. `white` is what must be positive, if not the margin
+    of the one target class.
     """
-    white = smooth(case)
+    white = smooth(case) if white is None else white
     rng = np.random.default_rng(i)
     best: Matrix | None = None
     for start in _starts(case, i, more_starts, rng):
@@ -39,7 +40,7 @@ def descend(case: Case, i: int, more_starts: Matrix) -> Matrix | None:
 
 def halfspace(case: Case, i: int) -> Matrix | None:
     """The nearest row under a linear model, exactly: a projection, and branch and bound for whole numbers."""
-    opened = _toward(linear(case), case.target)
+    opened = _toward(linear(case), case.one_target)
     best: Matrix | None = None
     for base, bonus in _category_choices(case, i, opened):
         cost = float((case.is_category & (base != case.X[i])).sum())
@@ -56,13 +57,13 @@ def pushed(case: Case, i: int, z: Matrix, direction: Matrix) -> Matrix | None:
     """The row `z`, moved by the last bits along `direction` where the model does not yet reach the target."""
     for push in _PUSHES:
         moved = _boxed(case, i, z + push * max(1.0, float(np.abs(z).max())) * direction)
-        if case.reaches(moved[None])[0]:
+        if case.reaches(moved[None], [i])[0]:
             return moved
     return None
 
 
 def _starts(case: Case, i: int, more: Matrix, rng: np.random.Generator) -> Iterator[Matrix]:
-    target_rows = case.background[case.labels(case.data) == case.target]
+    target_rows = case.background[case.is_target(case.labels(case.data), i)]
     order = np.argsort(case.distance(case.X[i], target_rows))[:NEAREST_ROWS]
     for z in (*more, *target_rows[order], *_promising(case, i, rng)):
         yield _boxed(case, i, z)
@@ -74,7 +75,9 @@ def _promising(case: Case, i: int, rng: np.random.Generator) -> Matrix:
     inside = rng.uniform(low, high, (2000, len(low)))
     corners = np.where(rng.random((500, len(low))) < 0.5, low, high)
     Z = np.concatenate([inside, corners])
-    liked = np.argsort(-case.scores(case.rows(Z))[:, case.target], kind="stable")
+    scores = case.scores(case.rows(Z))
+    liking = scores[:, case.target] if case.target is not None else -scores[:, case.own_labels[i]]
+    liked = np.argsort(-liking, kind="stable")
     return np.concatenate([Z[liked[:RANDOM_STARTS]], inside[: RANDOM_STARTS // 3]])
 
 

@@ -2,7 +2,9 @@
 
 Each column gets one yes-or-no variable a threshold, "the cell lies above it", each tree one a leaf. Distances
 add up over thresholds: crossing the next one costs the difference. So squared L2 and L1 are both linear.
-The margin is asked to be positive by more than the rounding of its integer form, 1e-7 a tree.
+The margin is asked to be positive by more than the rounding of its integer form, 1e-7 a tree. Class 0 also
+wins ties, which forests have: for it the margin may be 0 or a rounding below, and only a row that the model
+itself puts into class 0 counts.
 """
 
 from collections import defaultdict
@@ -44,12 +46,13 @@ class _Split:
     cost: float
 
 
-def nearest_cell(case: Case, i: int, norm: Norm, known: Matrix, seconds: float) -> Solved:
-    """The nearest row of query `i`; `known` is a row that reaches the target, whose distance is the bound."""
+def nearest_cell(case: Case, i: int, norm: Norm, known: Matrix | None, seconds: float) -> Solved:
+    """The nearest row of query `i`; `known`, where there is one, reaches the target and is the bound."""
     opened = ensemble(case)
-    bound = _length(case, i, norm, known) * (1 + 1e-9)
+    bound = np.inf if known is None else _length(case, i, norm, known) * (1 + 1e-9)
     program = _Program(case, i, opened, _splits(case, i, opened, norm, bound), bound)
-    program.hint(known)
+    if known is not None:
+        program.hint(known)
     return program.solve(seconds)
 
 
@@ -81,7 +84,10 @@ def _splits(case: Case, i: int, opened: Ensemble, norm: Norm, bound: float) -> d
 
 def _split(case: Case, i: int, column: int, threshold: float, x: float, single: bool, power: int) -> _Split:
     upward = x <= threshold
-    value = _first_above(threshold, single) if upward else _last_below(threshold, single)
+    if case.is_whole[column]:
+        value = float(np.floor(threshold)) + upward
+    else:
+        value = first_above(threshold, single) if upward else last_below(threshold, single)
     return _Split(
         column, threshold, upward, value, (abs(value - case.X[i][column]) / case.scale[column]) ** power
     )
@@ -91,14 +97,14 @@ def _seen(cell: float, single: bool) -> float:
     return float(np.float32(cell)) if single else float(cell)
 
 
-def _first_above(threshold: float, single: bool) -> float:
+def first_above(threshold: float, single: bool) -> float:
     if not single:
         return float(np.nextafter(threshold, np.inf))
     nearest = np.float32(threshold)
     return float(nearest if float(nearest) > threshold else np.nextafter(nearest, np.float32(np.inf)))
 
 
-def _last_below(threshold: float, single: bool) -> float:
+def last_below(threshold: float, single: bool) -> float:
     if not single:
         return threshold
     nearest = np.float32(threshold)
@@ -123,9 +129,9 @@ class _Program:
         self.leaves: list[tuple[Leaf, Any]] = []
         self._order_crossings()
         margin = sum(self._add_tree(tree, bound) for tree in opened.trees)
-        sign = 1 if case.target == 1 else -1
+        sign = 1 if case.one_target == 1 else -1
         shift = sign * opened.constant
-        self.model.add(sign * margin >= self._integer(-shift) + len(opened.trees) + 1)
+        self.model.add(sign * margin >= self._integer(-shift) + sign * (len(opened.trees) + 1))
         self._minimize()
 
     def _order_crossings(self) -> None:
@@ -136,6 +142,9 @@ class _Program:
             for side in (up, down):
                 for nearer, farther in pairwise(side):
                     self.model.add_implication(self._var(farther), self._var(nearer))
+                    # no legal value lies between them
+                    if nearer.value == farther.value:
+                        self.model.add_implication(self._var(nearer), self._var(farther))
             if up and down:
                 self.model.add_bool_or([~self._var(up[0]), ~self._var(down[0])])
 
@@ -144,7 +153,7 @@ class _Program:
 
     def _add_tree(self, tree: tuple[Leaf, ...], bound: float) -> Any:
         """Add one variable a leaf that can be reached; return the tree's share of the margin."""
-        kept = [leaf for leaf in tree if self._least_cost(leaf) <= bound]
+        kept = [leaf for leaf in tree if self._is_within(leaf, bound)]
         chosen = [(leaf, self.model.new_bool_var("")) for leaf in kept]
         self.leaves += chosen
         self.model.add_exactly_one(var for _, var in chosen)
@@ -165,6 +174,10 @@ class _Program:
         if var is None:
             return True if above == starts_above else None
         return ~var if above == starts_above else var
+
+    def _is_within(self, leaf: Leaf, bound: float) -> bool:
+        cost = self._least_cost(leaf)
+        return bool(np.isfinite(cost)) and cost <= bound
 
     def _least_cost(self, leaf: Leaf) -> float:
         """What it costs at least to reach a leaf; infinite where a split on its way cannot be crossed."""
@@ -221,7 +234,10 @@ class _Program:
             return Solved(None, True)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Solved(None, False)
-        return Solved(self._row(solver), status == cp_model.OPTIMAL)
+        row = self._row(solver)
+        if not self.case.reaches(row[None], [self.i])[0]:
+            return Solved(None, False)
+        return Solved(row, status == cp_model.OPTIMAL)
 
     def _row(self, solver: Any) -> Matrix:
         z = self.case.X[self.i].copy()

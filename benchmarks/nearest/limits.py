@@ -21,12 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.nearest.cases import NAMES, Case, build
-from benchmarks.nearest.limit_grid import enumerate_rows
+from benchmarks.nearest.cases import Case
+from benchmarks.nearest.limit_grid import enumerate_cells, enumerate_rows
+from benchmarks.nearest.limit_local import pull_in, put_back
 from benchmarks.nearest.limit_smooth import descend, halfspace
 from benchmarks.nearest.limit_trees import Norm, nearest_cell
+from benchmarks.nearest.plans import NAMES, build
 from benchmarks.nearest.sources import NoDataError
+from benchmarks.nearest.whitebox import duels
 from numpy.typing import NDArray
+
+import ssba
 
 Matrix = NDArray[np.float64]
 
@@ -97,7 +102,7 @@ class Limits:
         known, found = self.get(case, i, norm), length(case, i, norm, row)
         if known is not None and not found < known.distance:
             return False
-        if case.violates(row[None], [i])[0] or not case.reaches(row[None])[0]:
+        if case.violates(row[None], [i])[0] or not case.reaches(row[None], [i])[0]:
             return False
         if known is not None and known.proved:
             if found < known.distance * (1 - BEATEN):
@@ -155,7 +160,7 @@ def length(case: Case, i: int, norm: Norm, row: Matrix) -> float:
 
 def find(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
     """Compute the limit of query `i` and keep it."""
-    SOLVERS[case.name](case, i, norm, limits, seconds)
+    solver(case.name)(case, i, norm, limits, seconds)
 
 
 def _by_projection(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
@@ -176,42 +181,98 @@ def _by_descent(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) 
     limits.put(case, i, norm, descend(case, i, starts), "SLSQP from many starts", proved=False)
 
 
+def _by_duels(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    for white in duels(case, i):
+        starts = np.zeros((0, len(case.columns)))
+        found = descend(case, i, starts, white)
+        limits.put(case, i, norm, found, "SLSQP from many starts, class by class", proved=False)
+
+
+def _by_local_searches(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    known = limits.get(case, i, norm)
+    starts = np.array([known.row]) if known and known.row else np.zeros((0, len(case.columns)))
+    limits.put(case, i, norm, pull_in(case, i, starts), "local searches from many starts", proved=False)
+
+
+def _by_plane_cells(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    limits.put(case, i, norm, enumerate_cells(case, i), "enumeration of cells", proved=True)
+
+
 def _by_cells(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
     known = limits.get(case, i, norm)
     row = np.array(known.row) if known and known.row else _along_a_segment(case, i)
     found = nearest_cell(case, i, norm, row, seconds)
-    if found.row is not None:
+    if found.row is not None or (row is None and found.proved):
         limits.put(case, i, norm, found.row, "CP-SAT", found.proved)
 
 
-def _along_a_segment(case: Case, i: int) -> Matrix:
-    """The first row at the target on the way to the nearest training row that is."""
-    target_rows = case.background[case.labels(case.data) == case.target]
-    end = target_rows[np.argmin(case.distance(case.X[i], target_rows))]
+def _by_answer_and_cells(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    """ssba's own answer bounds what the solver looks at, which makes its proofs quicker or possible."""
+    _lower_by_ssba(case, i, norm, limits)
+    _by_cells(case, i, norm, limits, seconds)
+
+
+def _by_few_and_cells(case: Case, i: int, norm: Norm, limits: Limits, seconds: float) -> None:
+    """The same with few changes, which are nearer answers where columns are many."""
+    _lower_by_ssba(case, i, norm, limits, max_changes=3)
+    row = put_back(case, i)
+    if row is not None:
+        limits.lower(case, i, norm, row, "columns put back from target rows")
+    _by_answer_and_cells(case, i, norm, limits, seconds)
+
+
+def _lower_by_ssba(case: Case, i: int, norm: Norm, limits: Limits, **options: Any) -> None:
+    explainer = ssba.Explainer(case.scores, case.data, distance=norm, **case.options())
+    limited = case.limited(i) | options
+    answer = explainer.explain(case.only(np.array([i])).queries, case.constraints, **limited).best
+    if answer is not None:
+        asked = "".join(f", {name}={value}" for name, value in options.items())
+        limits.lower(case, i, norm, case.answers([answer.values])[0], f"best seen, ssba scores{asked}")
+
+
+def _along_a_segment(case: Case, i: int) -> Matrix | None:
+    """The first legal row at the target on the way to the nearest training row there, if one is."""
+    target_rows = case.background[case.is_target(case.labels(case.data), i)]
+    end = np.where(case.free, target_rows[np.argmin(case.distance(case.X[i], target_rows))], case.X[i])
     shares = np.linspace(0, 1, 101)[:, None]
     way = case.X[i] + shares * (end - case.X[i])
     way[-1] = end
-    return np.asarray(way[np.flatnonzero(case.labels(case.rows(way)) == case.target)[0]])
+    way = np.where(case.is_whole, np.round(way), way)
+    reached = np.flatnonzero(case.is_target(case.labels(case.rows(way)), i))
+    return np.asarray(way[reached[0]]) if len(reached) else None
 
 
 Solver = Callable[[Case, int, Norm, Limits, float], None]
 
-SOLVERS: dict[str, Solver] = {
+_BY_PREFIX: dict[str, Solver] = {
     "toy-svc": _by_descent,
     "synthetic-20-logistic": _by_projection,
     "synthetic-20-mlp": _by_descent,
     "synthetic-50-logistic": _by_projection,
     "synthetic-50-mlp": _by_descent,
+    "unseen-": _by_descent,
+    "wine-svm-any-other": _by_duels,
     "heart-svc": _by_descent,
     "heart-mlp": _by_descent,
-    "adult-forest": _by_enumeration,
-    "adult-mlp": _by_enumeration,
-    "cancer-svm": _by_descent,
-    "cancer-forest": _by_cells,
-    "cancer-histgb": _by_cells,
-    "cancer-xgboost": _by_cells,
     "heart-mixed": _by_branching,
+    "heart-whole-mlp": _by_local_searches,
+    "heart-whole-": _by_answer_and_cells,
+    "adult-two-": _by_plane_cells,
+    "adult-": _by_enumeration,
+    "cancer-svm": _by_descent,
+    "cancer-few-": _by_answer_and_cells,
+    "cancer-": _by_cells,
+    "wide-": _by_few_and_cells,
 }
+"""By the beginnings of the cases' names; the first one that fits counts."""
+
+
+def solver(name: str) -> Solver:
+    for prefix, found in _BY_PREFIX.items():
+        if name.startswith(prefix):
+            return found
+    raise LookupError(f"no solver is known for the limits of {name}")
+
 
 NORMS: dict[str, tuple[Norm, ...]] = {"cancer-histgb": ("l2", "l1")}
 """The norms whose limits are wanted, where it is not L2 alone."""

@@ -35,15 +35,15 @@ def check(case: Case, answer: Answer) -> Checked:
     rows = np.array(answer.offered, dtype=np.float64).reshape(-1, len(case.columns))
     rows = rows[np.isfinite(rows).all(axis=1)]
     of = np.full(len(rows), answer.query)
-    return Checked(answer.query, rows, _reaches(case, rows), case.violates(rows, of))
+    return Checked(answer.query, rows, _reaches(case, rows, of), case.violates(rows, of))
 
 
-def _reaches(case: Case, rows: Matrix) -> NDArray[np.bool_]:
+def _reaches(case: Case, rows: Matrix, of: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Rows whose categories do not exist cannot be asked about, and reach nothing."""
     levels = np.array([len(one.levels) or np.inf for one in case.columns])
     askable = ~(case.is_category & ~((rows >= 0) & (rows < levels) & (rows == np.round(rows)))).any(axis=1)
     reached = np.zeros(len(rows), dtype=bool)
-    reached[askable] = case.reaches(rows[askable])
+    reached[askable] = case.reaches(rows[askable], of[askable])
     return reached
 
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from benchmarks.nearest.cases import SEED
+from benchmarks.nearest.plans import SEED
 
 PACKAGES = ("ssba", "numpy", "scipy", "scikit-learn", "pandas", "xgboost")
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.nearest.cases import CACHE
 from benchmarks.nearest.methods import ENTRIES
+from benchmarks.nearest.plans import CACHE
 
 ROOT = Path(__file__).resolve().parents[2]
 PREPARATION_SECONDS = 300.0

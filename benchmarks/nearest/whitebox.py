@@ -3,14 +3,22 @@
 Only the limits look inside; no method that is measured gets any of this.
 """
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.nearest.cases import Case
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
@@ -32,6 +40,35 @@ class Smooth:
         if target == 1:
             return self
         return Smooth(lambda z: -self.value(z), lambda z: -self.gradient(z))
+
+
+def duels(case: Case, i: int) -> list[Smooth]:
+    """For a vector machine of several classes: where each other class wins against that of query `i`.
+
+    A class that wins all its duels is predicted; the query's own is not any more where it loses one, except
+    for ties, which whoever uses this must ask the model about.
+    """
+    own = int(case.own_labels[i])
+    return [_duel(case.model, own, other) for other in range(len(case.model.classes_)) if other != own]
+
+
+def _duel(model: SVC, own: int, other: int) -> Smooth:
+    first, second = sorted((own, other))
+    ends = np.concatenate([[0], np.cumsum(model.n_support_)])
+    of_first, of_second = slice(*ends[first : first + 2]), slice(*ends[second : second + 2])
+    dual = np.concatenate([model.dual_coef_[second - 1, of_first], model.dual_coef_[first, of_second]])
+    vectors = np.concatenate([model.support_vectors_[of_first], model.support_vectors_[of_second]])
+    pairs = list(combinations(range(len(model.classes_)), 2))
+    machine = _Machine(vectors, dual, float(model.intercept_[pairs.index((first, second))]))
+    for_first = _kernel_sum(model, machine)
+    # scikit-learn's duels are won by the first class where they are positive
+    return for_first.toward(1 if other == first else 0)
+
+
+class _Machine(NamedTuple):
+    vectors: Matrix
+    dual: Matrix
+    constant: float
 
 
 class Linear(NamedTuple):
@@ -73,7 +110,7 @@ def smooth(case: Case) -> Smooth:
     standardized = Smooth(
         lambda z: inner.value((z - mean) / scale), lambda z: inner.gradient((z - mean) / scale) / scale
     )
-    return standardized.toward(case.target)
+    return standardized.toward(case.one_target)
 
 
 def _smooth(model: Any) -> Smooth:
@@ -110,7 +147,12 @@ def _network(model: MLPClassifier) -> Smooth:
 
 
 def _support_vectors(model: SVC) -> Smooth:
-    vectors, dual, constant = model.support_vectors_, model.dual_coef_[0], float(model.intercept_[0])
+    machine = _Machine(model.support_vectors_, model.dual_coef_[0], float(model.intercept_[0]))
+    return _kernel_sum(model, machine)
+
+
+def _kernel_sum(model: SVC, machine: _Machine) -> Smooth:
+    vectors, dual, constant = machine
     # scikit-learn keeps what gamma="scale" came to under this name only
     gamma = float(model._gamma)
     if model.kernel == "rbf":
@@ -165,8 +207,15 @@ def ensemble(case: Case) -> Ensemble:
     if isinstance(model, HistGradientBoostingClassifier):
         trees = tuple(tuple(_hist_leaves(stage[0].nodes)) for stage in model._predictors)
         return Ensemble(trees, float(model._baseline_prediction.ravel()[0]), False)
+    if isinstance(model, GradientBoostingClassifier):
+        return _gradient_boosting(model)
     if type(model).__name__ == "XGBClassifier":
-        return _xgboost(model)
+        return _xgboost(model, [column.name for column in case.columns])
+    if type(model).__name__ == "LGBMClassifier":
+        dumped = model.booster_.dump_model()["tree_info"]
+        return Ensemble(tuple(tuple(_lightgbm_leaves(one["tree_structure"])) for one in dumped), 0.0, False)
+    if type(model).__name__ == "CatBoostClassifier":
+        return _catboost(model)
     raise TypeError(f"{case.name}: cannot open a {type(model).__name__}")
 
 
@@ -180,6 +229,35 @@ def _forest_leaves(tree: Any, node: int = 0, path: tuple[Any, ...] = ()) -> Iter
     yield from _forest_leaves(tree, tree.children_right[node], (*path, (column, threshold, True)))
 
 
+def _gradient_boosting(model: GradientBoostingClassifier) -> Ensemble:
+    rate = float(model.learning_rate)
+    trees = tuple(tuple(_stage_leaves(stage[0].tree_, rate)) for stage in model.estimators_)
+    asked = np.zeros((1, model.n_features_in_), dtype=np.float32)
+    # what every row has before the first tree
+    start = float(model._raw_predict_init(asked)[0, 0])
+    return Ensemble(trees, start, True)
+
+
+def _stage_leaves(tree: Any, rate: float, node: int = 0, path: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+    if tree.children_left[node] == -1:
+        yield Leaf(rate * float(tree.value[node][0][0]), path)
+        return
+    column, threshold = int(tree.feature[node]), float(tree.threshold[node])
+    yield from _stage_leaves(tree, rate, tree.children_left[node], (*path, (column, threshold, False)))
+    yield from _stage_leaves(tree, rate, tree.children_right[node], (*path, (column, threshold, True)))
+
+
+def _lightgbm_leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+    if "leaf_value" in node:
+        yield Leaf(float(node["leaf_value"]), path)
+        return
+    if node["decision_type"] != "<=":
+        raise TypeError(f"cannot open a LightGBM split of the kind {node['decision_type']!r}")
+    column, threshold = int(node["split_feature"]), float(node["threshold"])
+    yield from _lightgbm_leaves(node["left_child"], (*path, (column, threshold, False)))
+    yield from _lightgbm_leaves(node["right_child"], (*path, (column, threshold, True)))
+
+
 def _hist_leaves(nodes: Any, at: int = 0, path: tuple[Any, ...] = ()) -> Iterator[Leaf]:
     node = nodes[at]
     if node["is_leaf"]:
@@ -190,27 +268,49 @@ def _hist_leaves(nodes: Any, at: int = 0, path: tuple[Any, ...] = ()) -> Iterato
     yield from _hist_leaves(nodes, int(node["right"]), (*path, (column, threshold, True)))
 
 
-def _xgboost(model: Any) -> Ensemble:
+def _catboost(model: Any) -> Ensemble:
+    """CatBoost's trees ask the same question on a whole level; the first one is the lowest bit of a leaf."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "model.json"
+        model.save_model(str(file), format="json")
+        kept = json.loads(file.read_text())
+    scale, (bias,) = kept["scale_and_bias"]
+    trees = tuple(tuple(_catboost_leaves(tree, scale)) for tree in kept["oblivious_trees"])
+    return Ensemble(trees, float(bias), True)
+
+
+def _catboost_leaves(tree: Any, scale: float) -> Iterator[Leaf]:
+    splits = [(int(one["float_feature_index"]), float(one["border"])) for one in tree["splits"]]
+    for number, value in enumerate(tree["leaf_values"]):
+        path = ((*split, bool(number >> bit & 1)) for bit, split in enumerate(splits))
+        yield Leaf(scale * float(value), tuple(path))
+
+
+def _xgboost(model: Any, names: Sequence[str]) -> Ensemble:
     """XGBoost goes left where the 32-bit cell is *below* the split; `above` then means the split or more."""
     booster = model.get_booster()
     table = booster.trees_to_dataframe()
-    trees = tuple(tuple(_xgboost_leaves(part.set_index("ID"))) for _, part in table.groupby("Tree"))
+    named = booster.feature_names or [f"f{j}" for j in range(len(names))]
+    columns = {name: j for j, name in enumerate(named)}
+    trees = tuple(tuple(_xgboost_leaves(part.set_index("ID"), columns)) for _, part in table.groupby("Tree"))
     asked = np.zeros((1, booster.num_features()), dtype=np.float32)
-    whole = float(model.predict(asked, output_margin=True)[0])
+    whole = float(booster.inplace_predict(asked, predict_type="margin", validate_features=False)[0])
     return Ensemble(trees, whole - _margin_at(trees, asked[0].astype(float)), True)
 
 
-def _xgboost_leaves(nodes: Any, at: str | None = None, path: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+def _xgboost_leaves(
+    nodes: Any, columns: dict[str, int], at: str | None = None, path: tuple[Any, ...] = ()
+) -> Iterator[Leaf]:
     at = nodes.index[0] if at is None else at
     node = nodes.loc[at]
     if node["Feature"] == "Leaf":
         yield Leaf(float(node["Gain"]), path)
         return
-    column = int(node["Feature"].removeprefix("f"))
+    column = columns[node["Feature"]]
     # below the split is "at most the number before it", which turns < into the <= of the other libraries
     threshold = float(np.nextafter(np.float32(node["Split"]), np.float32(-np.inf)))
-    yield from _xgboost_leaves(nodes, node["Yes"], (*path, (column, threshold, False)))
-    yield from _xgboost_leaves(nodes, node["No"], (*path, (column, threshold, True)))
+    yield from _xgboost_leaves(nodes, columns, node["Yes"], (*path, (column, threshold, False)))
+    yield from _xgboost_leaves(nodes, columns, node["No"], (*path, (column, threshold, True)))
 
 
 def _margin_at(trees: tuple[tuple[Leaf, ...], ...], z: Matrix) -> float:

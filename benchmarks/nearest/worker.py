@@ -14,9 +14,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from benchmarks.nearest.cases import build
 from benchmarks.nearest.counting import Counter, count_rows
 from benchmarks.nearest.methods import ENTRIES, Answering, NotApplicableError, installed, prepare
+from benchmarks.nearest.plans import build
 
 
 class Watch:

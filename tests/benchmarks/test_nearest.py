@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 from benchmarks.nearest import __main__ as nearest
 from benchmarks.nearest import methods, running
-from benchmarks.nearest.cases import Case, Column, Rules, build
+from benchmarks.nearest.cases import Case, Column, Rules
 from benchmarks.nearest.counting import count_rows
 from benchmarks.nearest.limit_grid import enumerate_rows
 from benchmarks.nearest.limit_smooth import descend, halfspace
 from benchmarks.nearest.limits import LimitBeatenError, Limits, chosen
 from benchmarks.nearest.measuring import check, figures, lower_limits
+from benchmarks.nearest.plans import build
 from benchmarks.nearest.reporting import as_markdown
 from benchmarks.nearest.running import Answer, Task
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -217,7 +218,7 @@ def test_descents_reach_the_limit_of_a_ball() -> None:
         radius = one.distance(x, found) * 0.999
         ring = x + radius * np.column_stack([np.cos(angles), np.sin(angles)])
         assert (one.labels(ring) == 0).all()
-        assert one.reaches(found[None])[0]
+        assert one.reaches(found[None], [i])[0]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,7 @@ def test_the_solver_finds_the_nearest_cell_of_an_ensemble(model: Any, norm: Any)
         row, proved = nearest_cell(one, i, norm, known[np.argmin(measure(x, known))], seconds=20)
         assert proved
         assert row is not None
-        assert one.reaches(row[None])[0]
+        assert one.reaches(row[None], [i])[0]
         # a grid cell's corner nearest to x, rounded outward by the grid's tiny step
         nearest_corner = measure(x, _pulled(one, x, inside)).min()
         assert measure(x, row) == pytest.approx(nearest_corner, abs=1e-4)

@@ -76,6 +76,8 @@ def installed(name: str) -> bool:
 
 def prepare(name: str, case: Case) -> Answering:
     """Make a method ready for a case."""
+    if not name.startswith("ssba") and (case.target is None or case.max_changes is not None):
+        raise NotApplicableError("only ssba is asked for any other class, or for few changed columns")
     entry = ENTRIES[name]
     module = importlib.import_module(f"benchmarks.nearest.methods.{entry.module}")
     made: Prepare = getattr(module, entry.function)

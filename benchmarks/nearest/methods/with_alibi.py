@@ -36,7 +36,7 @@ def counterfactual(case: Case) -> Answering:
             explainer = Counterfactual(
                 scores,
                 shape=(1, len(case.columns)),
-                target_class=case.target,
+                target_class=case.one_target,
                 feature_range=bounds,
                 **SETTINGS,
             )

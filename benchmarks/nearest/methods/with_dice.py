@@ -13,8 +13,9 @@ from typing import Any
 import dice_ml  # type: ignore[import-not-found]
 import numpy as np
 import pandas as pd
-from benchmarks.nearest.cases import SEED, Case
+from benchmarks.nearest.cases import Case
 from benchmarks.nearest.methods import OFFERS, Answering, Matrix, none
+from benchmarks.nearest.plans import SEED
 from raiutils.exceptions import UserConfigValidationException  # type: ignore[import-not-found]
 
 OUTCOME = "outcome"
@@ -65,7 +66,7 @@ def _explaining(case: Case, method: str, more: dict[str, Any]) -> Answering:
                     found = explainer.generate_counterfactuals(
                         query,
                         total_CFs=OFFERS,
-                        desired_class=case.target,
+                        desired_class=case.one_target,
                         features_to_vary=free,
                         permitted_range=_permitted(case, i),
                         verbose=False,

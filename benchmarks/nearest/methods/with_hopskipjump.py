@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from benchmarks.nearest.cases import SEED, Case
+from benchmarks.nearest.cases import Case
 from benchmarks.nearest.methods import (
     Answering,
     Matrix,
@@ -23,6 +23,7 @@ from benchmarks.nearest.methods import (
     legal_kinds,
     none,
 )
+from benchmarks.nearest.plans import SEED
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -38,8 +38,13 @@ def _explaining(case: Case, model: Any, distance: Norm = "l2", prove: bool = Fal
     explainer = ssba.Explainer(model, case.data, distance=distance, **case.options())
 
     def answer(which: Sequence[int]) -> Iterator[Matrix]:
-        asked = case.only(np.array(which)).queries
-        for found in explainer.explain_many(asked, case.constraints, prove=prove, progress=False):
-            yield case.answers([one.values for one in found.counterfactuals])
+        # side by side only where all are asked for the same
+        groups = [which] if case.max_changes is None else [[i] for i in which]
+        for group in groups:
+            asked, limited = case.only(np.array(group)).queries, case.limited(group[0])
+            for found in explainer.explain_many(
+                asked, case.constraints, prove=prove, progress=False, **limited
+            ):
+                yield case.answers([one.values for one in found.counterfactuals])
 
     return answer

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import treecf  # type: ignore[import-not-found]
-from benchmarks.nearest.cases import SEED, Case
+from benchmarks.nearest.cases import Case
 from benchmarks.nearest.methods import Answering, Matrix, NotApplicableError, none
+from benchmarks.nearest.plans import SEED
 
 JUST_OVER_HALF = 0.5 + 1e-9
 EXACT_SECONDS = 10.0
@@ -32,7 +33,7 @@ def _explaining(case: Case, settings: dict[str, Any]) -> Answering:
         raise NotApplicableError("it reads tree ensembles only") from reason
     # a forest's raw output is its probability already; that of boosting is a margin
     target = (treecf.Target.probability if "SIGMOID" in str(read.link) else treecf.Target.raw)(
-        range=_range(case.target)
+        range=_range(case.one_target)
     )
 
     def answer(which: Sequence[int]) -> Iterator[Matrix]:
