@@ -10,7 +10,7 @@ from ssba.search.regions import Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
 
 
-def along_columns(ledger: Ledger, at: Numbers, start_margin: Vector | None) -> None:
+def along_columns(ledger: Ledger, at: Numbers) -> None:
     """Ask about a change of each column alone, both ways, a little nearer than the best row."""
     regions, settings = ledger.regions, SETTINGS.around
     at = at[np.isfinite(ledger.best[at])]

@@ -7,7 +7,7 @@ import numpy as np
 from ssba.search.ledger import Ledger, first_of_each
 from ssba.search.normals import broad_slopes, label_normals, score_slopes, unit
 from ssba.search.planes import edges, feet
-from ssba.search.rays import race, rays_to
+from ssba.search.rays import Rays, race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS, Look
 
@@ -125,6 +125,19 @@ class Stepper:
     distance: Vector
     tolerance: float
     start_margin: Vector | None = None
+    plane: tuple[Matrix, Matrix] | None = None
+
+    def _guesses(self, rays: Rays, who: Numbers) -> Vector | None:
+        """Return at what share rays cross the planes through points with normals; NaN where they do not."""
+        if self.plane is None:
+            return None
+        point, normal = (one[who] for one in self.plane)
+        regions = self.ledger.regions
+        start = regions.start[rays.at]
+        offset = np.nan_to_num(normal * (point - start) / regions.scale).sum(axis=1)
+        along = (normal * rays.way / regions.scale).sum(axis=1)
+        fine = (along > 0) & (offset > 0)
+        return np.where(fine, offset / np.where(fine, along, 1.0), np.nan)
 
     def step_to(
         self, aims: Matrix, who: Numbers, expected: Vector | None = None
@@ -153,7 +166,8 @@ class Stepper:
             crossings = race(rays, group, 1, self.tolerance, nearest=near)
         else:
             pair = self.start_margin[rays.at], np.asarray(reply.margin)[hits]
-            crossings = race(rays, group, 1, self.tolerance, margins=pair)
+            guess = self._guesses(rays, who[hits])
+            crossings = race(rays, group, 1, self.tolerance, margins=pair, guess=guess)
         winners = names[crossings.group]
         rows[winners], found[winners] = crossings.rows, True
         if margins is not None and crossings.margin is not None:
@@ -274,7 +288,15 @@ class _Descent:
                 shares = np.array(settings.edge_fan)
                 aims.append(between(ways.row[several], edge, shares))
                 who.append(np.repeat(several, len(shares)))
-        stepper = Stepper(self.ledger, ways.row, ways.at, ways.distance, self.tolerance, self.start_margin)
+        stepper = Stepper(
+            self.ledger,
+            ways.row,
+            ways.at,
+            ways.distance,
+            self.tolerance,
+            self.start_margin,
+            plane=(ways.points[:, -1], ways.normals[:, -1]),
+        )
         row, margin, found = stepper.step_to(np.concatenate(aims), np.concatenate(who), 0.97 * aim)
         self._look_on(ways)
         distance = self.ledger.distance(row, ways.at)
@@ -297,7 +319,7 @@ class _Descent:
         ways.width = np.where(guessed, np.maximum(0.01, 0.5 * ways.width), ways.width)
         least, less = np.where(guessed, 0.15, 0.3), np.where(guessed, 0.3, 0.5)
         ways.steepest = np.maximum(least, less * ways.steepest)
-        ways.halvings = np.where(guessed, 3, 4)
+        ways.halvings = np.where(guessed, SETTINGS.descent.next_look.halvings, SETTINGS.descent.halvings)
 
     def _beyond(self, ways: Ways, blocked: Numbers, foot: Matrix) -> tuple[Matrix, Mask]:
         """Return where a ray a little toward the foot crosses the boundary farther out, if any does."""

@@ -41,8 +41,9 @@ class Ledger:
         How many model rows each query has asked.
     is_open
         Which queries may ask on; one that could not ask all it wanted is closed.
-    best, best_row
-        The nearest row of each region that reached the target, and its distance; infinite where none did.
+    best, best_row, best_margin
+        Distance of the nearest row of each region that reached the target, infinite where none did; that row,
+        and its margin, NaN where that is not known.
     miss, miss_margin
         The row of each region that came nearest to the target by score, where none has reached it.
     hits, misses
@@ -55,6 +56,7 @@ class Ledger:
     asked: Numbers = field(init=False)
     is_open: Mask = field(init=False)
     best: Vector = field(init=False)
+    best_margin: Vector = field(init=False)
     best_row: Matrix = field(init=False)
     miss: Matrix = field(init=False)
     miss_margin: Vector = field(init=False)
@@ -67,7 +69,7 @@ class Ledger:
         regions, queries = self.regions, len(self.door.most)
         self.asked = np.zeros(queries, dtype=np.int64)
         self.is_open = np.ones(queries, dtype=bool)
-        self.best = np.full(regions.count, np.inf)
+        self.best, self.best_margin = np.full(regions.count, np.inf), np.full(regions.count, np.nan)
         self.best_row = regions.start.copy()
         self.miss = regions.start.copy()
         self.miss_margin = np.full(regions.count, -np.inf)
@@ -180,6 +182,7 @@ class Ledger:
             nearest = found[first]
             nearest = nearest[distance[nearest] < self.best[at[nearest]]]
             self.best[at[nearest]], self.best_row[at[nearest]] = distance[nearest], Z[nearest]
+            self.best_margin[at[nearest]] = np.nan if margin is None else margin[nearest]
         if margin is not None and missed.any() and np.isinf(self.best).any():
             wanted = np.flatnonzero(missed & np.isinf(self.best[at]))
             first = wanted[first_of_each(at[wanted], -margin[wanted])]

@@ -211,7 +211,9 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
 
 
 def _along_columns(search: Search) -> None:
-    along_columns(search.ledger, search.found, search.start_margin)
+    found = search.found
+    few = search.ledger.regions.moves[found].sum(axis=1) <= SETTINGS.race.few_columns
+    along_columns(search.ledger, found[few])
 
 
 def _elsewhere(search: Search) -> None:
@@ -231,6 +233,7 @@ def _steps(search: Search) -> None:
     at = at[ledger.goes_on(at)]
     if not len(at):
         return
+    along_columns(ledger, at)
     ends = search.ends.of(at)
     one_way = at[search.one_way[at]]
     if len(one_way):
@@ -268,9 +271,21 @@ def _finish(search: Search) -> None:
     walk(ledger, search.found)
     at = search.found
     at = at[ledger.goes_on(at) & ledger.regions.moves[at].any(axis=1)]
-    rays = rays_to(ledger, ledger.best_row[at], at)
-    near = (1 - 2 * settings.roughly) * ledger.best[at]
-    race(rays, np.arange(len(at)), 1, settings.closely, nearest=near)
+    scored = np.isfinite(ledger.best_margin[at]) & (not search.by_labels)
+    if scored.any():
+        assert search.start_margin is not None
+        some = at[scored]
+        rays, margins = (
+            rays_to(ledger, ledger.best_row[some], some),
+            (search.start_margin[some], ledger.best_margin[some]),
+        )
+        guess = np.full(len(some), settings.last_guess)
+        race(rays, np.arange(len(some)), 1, settings.closely, margins=margins, guess=guess)
+    some = at[~scored]
+    near = (1 - 2 * settings.roughly) * ledger.best[some]
+    race(
+        rays_to(ledger, ledger.best_row[some], some), np.arange(len(some)), 1, settings.closely, nearest=near
+    )
 
 
 def _always(search: Search) -> bool:

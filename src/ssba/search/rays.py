@@ -105,6 +105,7 @@ def race(
     *,
     nearest: Vector | None = None,
     margins: tuple[Vector, Vector] | None = None,
+    guess: Vector | None = None,
 ) -> Crossings:
     """Find, in each of many races, the `keep` rays that cross the boundary nearest to the query.
 
@@ -114,6 +115,7 @@ def race(
     distances at once: more rows, but fewer steps one after the other. With `margins` (of the starts, and of
     the ends) each ray follows its own secant, and those whose crossing is estimated to be far are out.
 
+    `guess` is at what share each ray is expected to cross, by scores; NaN where nobody knows.
     `group` is the number of the race of each ray; rays of one race stand next to each other.
     """
     count = len(rays.a)
@@ -121,12 +123,14 @@ def race(
         return Crossings(rays.ends, group, rays.a, rays.a, None if margins is None else rays.a)
     begin = np.zeros(count) if nearest is None else np.minimum(rays.shares(nearest), SETTINGS.race.not_beyond)
     field = _Field(rays, group, begin, np.ones(count), margins)
+    if guess is not None:
+        field.ask_around(guess)
     for step in range(SETTINGS.race.most_steps):
         waiting = field.still_running(keep, tolerance, step)
         if not len(waiting):
             break
         if margins is None:
-            field.ask_at_common_distances(waiting, tolerance)
+            field.ask_at_common_distances(waiting)
         else:
             field.ask_at_secants(waiting, step)
     return field.crossings(keep)
@@ -180,13 +184,40 @@ class _Field:
         size = np.bincount(group)[group]
         return order[rank_within(group) < np.maximum(keep, (size + 1) // 2)]
 
-    def ask_at_common_distances(self, waiting: Numbers, tolerance: float) -> None:
+    def ask_around(self, guess: Vector) -> None:
+        """Ask each ray just before and just beyond where it is expected to cross."""
+        shares = guess[:, None] * (1 + np.array(SETTINGS.race.around))
+        inside = (shares > self.low[:, None]) & (shares < self.high[:, None])
+        who, place = np.nonzero(inside)
+        if len(who):
+            self._take_in(who, shares[who, place])
+
+    def _take_in(self, who: Numbers, shares: Vector) -> None:
+        """Ask about shares of rays, and narrow their brackets; shares of a ray come in order."""
+        rays = self.rays
+        reply = rays.ledger.ask(rays.rows(who, shares), rays.at[who])
+        reached = reply.reached
+        hits, misses = np.flatnonzero(reached), np.flatnonzero(~reached)
+        # The first crossing counts: the nearest hit, and the farthest miss before it.
+        first = hits[rank_within(who[hits]) == 0]
+        self.high[who[first]] = shares[first]
+        misses = misses[shares[misses] < self.high[who[misses]]]
+        last = misses[np.append(who[misses][1:] != who[misses][:-1], True)[: len(misses)]]
+        self.low[who[last]] = shares[last]
+        if self.margins is not None:
+            margin = np.asarray(reply.margin)
+            self.above[who[first]], self.below[who[last]] = margin[first], margin[last]
+        # What the budget did not allow to be asked cannot be narrowed down any more.
+        shut = np.unique(who[~rays.ledger.goes_on(rays.at[who])])
+        self.low[shut] = self.high[shut]
+
+    def ask_at_common_distances(self, waiting: Numbers) -> None:
         """Ask all rays of a race at common distances inside their brackets, else in the middle of them."""
         rays, group = self.rays, self.group[waiting]
         near, far = rays.distances(self.low), rays.distances(self.high)
         races = int(group[-1]) + 1
         size = np.bincount(group, minlength=races)
-        cuts = np.maximum(1, self._sections(waiting) // np.maximum(size, 1)[group])
+        cuts = np.maximum(1, SETTINGS.race.sections // np.maximum(size, 1)[group])
         first, last = np.full(races, np.inf), np.full(races, -np.inf)
         np.minimum.at(first, group, near[waiting])
         np.maximum.at(last, group, far[waiting])
@@ -203,40 +234,18 @@ class _Field:
         shares = np.where(middle, 0.5 * (self.low[who] + self.high[who]), shares)
         kept = np.flatnonzero(~outside | middle)
         who, shares = who[kept], shares[kept]
-        reached = rays.ledger.ask(rays.rows(who, shares), rays.at[who]).reached
-        np.minimum.at(self.high, who[reached], shares[reached])
-        # A miss beyond a hit says that the ray crosses more than once; the first crossing counts.
-        missed = ~reached & (shares < self.high[who])
-        np.maximum.at(self.low, who[missed], shares[missed])
-        # What the budget did not allow to be asked cannot be narrowed down any more.
-        shut = ~rays.ledger.goes_on(rays.at[waiting])
-        self.low[waiting[shut]] = self.high[waiting[shut]]
-
-    def _sections(self, waiting: Numbers) -> Numbers:
-        few = self.rays.ledger.regions.free[self.rays.at[waiting]].sum(axis=1) <= SETTINGS.race.few_columns
-        return np.where(few, SETTINGS.race.sections_of_few, SETTINGS.race.sections)
+        self._take_in(who, shares)
 
     def ask_at_secants(self, waiting: Numbers, step: int) -> None:
         """Ask each ray where a straight line between its margins crosses zero, and a little to both sides."""
-        rays, low, high = self.rays, self.low[waiting], self.high[waiting]
+        low, high = self.low[waiting], self.high[waiting]
         wide = high - low
         middle = self._secants(waiting)
         aside = np.array(SETTINGS.race.aside[min(step, len(SETTINGS.race.aside) - 1)])
         shares = middle[:, None] + aside * wide[:, None]
         edge = SETTINGS.race.edge * wide[:, None]
         shares = np.sort(np.clip(shares, low[:, None] + edge, high[:, None] - edge), axis=1)
-        who = np.repeat(waiting, len(aside))
-        reply = rays.ledger.ask(rays.rows(who, shares.ravel()), rays.at[who])
-        reached = reply.reached.reshape(shares.shape)
-        margin = np.asarray(reply.margin).reshape(shares.shape)
-        known = np.column_stack([low, shares, high])
-        margins = np.column_stack([self.below[waiting], margin, self.above[waiting]])
-        first = np.where(reached.any(axis=1), reached.argmax(axis=1), len(aside)) + 1
-        rows = np.arange(len(waiting))
-        self.low[waiting], self.below[waiting] = known[rows, first - 1], margins[rows, first - 1]
-        self.high[waiting], self.above[waiting] = known[rows, first], margins[rows, first]
-        shut = ~rays.ledger.goes_on(rays.at[waiting])
-        self.low[waiting[shut]] = self.high[waiting[shut]]
+        self._take_in(np.repeat(waiting, len(aside)), shares.ravel())
 
     def _secants(self, who: Numbers) -> Vector:
         """Return where a straight line between the margins at the two ends crosses zero."""

@@ -9,12 +9,12 @@ class RaceSettings:
 
     most_steps: int = 24
     few_columns: int = 8
-    sections: int = 3
-    sections_of_few: int = 7
+    sections: int = 7
     not_beyond: float = 0.98
     inside: tuple[float, float] = (0.08, 0.92)
     edge: float = 0.02
     aside: tuple[tuple[float, ...], ...] = ((-0.1, 0.0, 0.1), (-0.02, 0.0, 0.02))
+    around: tuple[float, ...] = (-0.002, 0.002)
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ class DescentSettings:
     farther: float = 1.3
     tree_step: float = 0.2
     near: float = 1e-3
+    cuts: int = 1
+    halvings: int = 4
     first_look: Look = Look(width=0.05, steepest=2.0, halvings=5)
     quick_look: Look = Look(width=0.05, steepest=1.6, halvings=3)
     next_look: Look = Look(width=0.05, steepest=0.6, halvings=3)
@@ -66,6 +68,7 @@ class DescentSettings:
     tight: float = 4e-4
     roughly: float = 5e-3
     closely: float = 2e-5
+    last_guess: float = 0.997
     first_tolerance: float = 0.03
 
 
