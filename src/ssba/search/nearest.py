@@ -13,6 +13,7 @@ from ssba.search.ledger import Ledger, first_of_each, rank_within
 from ssba.search.levels import other_levels
 from ssba.search.normals import unit
 from ssba.search.pools import Pools
+from ssba.search.profile import buy
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.rough import rough_search
@@ -262,6 +263,8 @@ def _levels(search: Search) -> None:
     other_levels(ledger, ends, at, search.start_margin)
     parents = Herd(*ledger.nearest(at, SETTINGS.levels.parents))
     swap(ledger, parents, ends.of(at), draws, rounds=1)
+    if not search.by_labels:
+        buy(ledger, at[~search.steps[at]], draws.of("buy"))
 
 
 def _finish(search: Search) -> None:

@@ -5,13 +5,13 @@ import numpy as np
 from ssba.search.columns import pull_back
 from ssba.search.descend import Stepper, between
 from ssba.search.draws import Draws
-from ssba.search.ledger import Ledger, first_of_each, rank_within
+from ssba.search.ledger import Ledger, rank_within
 from ssba.search.normals import broad_slopes, label_normals, unit
 from ssba.search.planes import feet
-from ssba.search.profile import exchange, priced
+from ssba.search.profile import buy
 from ssba.search.regions import Mask, Matrix, Numbers
 from ssba.search.settings import SETTINGS
-from ssba.search.swaps import Herd, nearest_few, swap
+from ssba.search.swaps import Herd, swap
 
 
 def rough_search(ledger: Ledger, rows: Matrix, at: Numbers, draws: Draws) -> None:
@@ -34,14 +34,9 @@ def rough_search(ledger: Ledger, rows: Matrix, at: Numbers, draws: Draws) -> Non
     if not ledger.has_scores:
         swap(ledger, Herd(rows, at), donors, draws.of("swap"), SETTINGS.swaps.rounds)
     else:
-        nearest = first_of_each(at, ledger.distance(rows, at))
-        priced(ledger, rows[nearest], at[nearest], draws.of("price"))
         herd = Herd(rows, at).with_rows(ledger.best_row[names], names)
         swap(ledger, herd, donors, draws.of("swap"), SETTINGS.swaps.rounds_with_scores)
-        near, of = ledger.nearest(names, SETTINGS.exchange.parents)
-        herd = herd.with_rows(near, of)
-        parents = Herd(*nearest_few(ledger, herd.rows, herd.at, SETTINGS.exchange.parents))
-        exchange(ledger, parents, draws.of("exchange"))
+        buy(ledger, names, draws.of("buy"))
     pull_back(ledger, ledger.best_row[names], names, draws.of("last"), sections=settings.sections)
 
 

@@ -129,23 +129,19 @@ class SwapSettings:
 
 
 @dataclass(frozen=True)
-class ExchangeSettings:
-    """Exchanges by scores."""
+class BuySettings:
+    """Columns chosen by what they gain and cost."""
 
     points: int = 10
-    reach: float = 0.9
-    prices: tuple[float, float, int] = (1e-3, 1e4, 200)
-    pairs: int = 48
-    mixed: int = 6
-    mixtures: int = 10
-    rounds: int = 5
-    tried: int = 400
+    reach: float = 1.0
+    prices: tuple[float, float] = (1e-3, 1e4)
+    halvings: int = 16
+    rounds: int = 12
+    idle: int = 3
+    tried: int = 200
     followed: int = 8
-    parents: int = 6
-    two: float = 0.4
-    more: float = 0.6
+    more: float = 0.4
     wrong: float = 0.4
-    expected: float = 1.25
     at_most: float = 1.1
 
 
@@ -199,7 +195,7 @@ class SearchSettings:
     columns: ColumnSettings = field(default_factory=ColumnSettings)
     steps: StepSettings = field(default_factory=StepSettings)
     swaps: SwapSettings = field(default_factory=SwapSettings)
-    exchange: ExchangeSettings = field(default_factory=ExchangeSettings)
+    buy: BuySettings = field(default_factory=BuySettings)
     around: AroundSettings = field(default_factory=AroundSettings)
     levels: LevelSettings = field(default_factory=LevelSettings)
     stored: StoredSettings = field(default_factory=StoredSettings)
