@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
-from ssba.arrays import like, namespace, to_numpy
+from ssba.arrays import blocks, like, lowest, namespace, to_numpy
 
 
 def test_the_namespace_is_that_of_the_arrays() -> None:
@@ -33,3 +36,21 @@ def test_values_come_beside_the_reference_and_back_in_value_and_dtype(reference:
 def test_lists_become_arrays() -> None:
     assert like([1.0, 2.0], torch.zeros(1, dtype=torch.float32)).dtype == torch.float64
     assert like([1, 2], np.zeros(1)).tolist() == [1, 2]
+
+
+VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, 3.5, np.inf])
+
+
+@given(
+    arrays(float, array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=12), elements=VALUES),
+    st.integers(0, 14),
+)
+def test_the_lowest_values_are_the_first_of_a_stable_sort(values: Any, count: int) -> None:
+    np.testing.assert_array_equal(lowest(values, count), np.argsort(values, axis=1, kind="stable")[:, :count])
+
+
+@given(st.integers(0, 200), st.sampled_from([0, 1, 1 << 12, 1 << 15, 1 << 20]))
+def test_blocks_cover_everything_once_and_are_never_empty(count: int, cells: int) -> None:
+    parts = [list(range(count))[part] for part in blocks(count, cells)]
+    assert [one for part in parts for one in part] == list(range(count))
+    assert [] not in parts

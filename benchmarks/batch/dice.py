@@ -5,10 +5,11 @@ from itertools import cycle, islice
 
 from benchmarks.batch.measures import Measured, Setup
 from benchmarks.batch.problems import ANSWERS
-from benchmarks.nearest.cases import Case, build
+from benchmarks.nearest.cases import Case
 from benchmarks.nearest.limits import Limits, chosen
 from benchmarks.nearest.measuring import check, figures
 from benchmarks.nearest.methods import ENTRIES
+from benchmarks.nearest.plans import build
 from benchmarks.nearest.running import Task, run
 
 _METHODS = ("dice random", "dice genetic", "dice kdtree")

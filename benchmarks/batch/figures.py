@@ -7,7 +7,7 @@ from benchmarks.batch import measures
 from benchmarks.batch.dice import beside_dice
 from benchmarks.batch.measures import Made, Measure
 from benchmarks.batch.problems import Problem, heart_frame, problem
-from benchmarks.nearest.cases import NAMES
+from benchmarks.nearest.plans import NAMES
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from benchmarks.batch.meter import Meter
-from benchmarks.nearest.cases import SEED, Case, build
+from benchmarks.nearest.cases import Case
+from benchmarks.nearest.plans import SEED, build
 from benchmarks.nearest.sources import mixed_heart
 from numpy.typing import NDArray
 from sklearn.base import clone

@@ -7,7 +7,7 @@ import tempfile
 from io import BytesIO
 from pathlib import Path
 
-from benchmarks.nearest.cases import CACHE
+from benchmarks.nearest.plans import CACHE
 from benchmarks.nearest.running import ROOT
 
 BASE = "5fad16f"

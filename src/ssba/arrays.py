@@ -4,13 +4,18 @@ Kernels call `namespace(Z)` and use only functions of the Python array API stand
 (https://data-apis.org/array-api), which NumPy and torch both offer through array-api-compat.
 """
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
+from numpy.typing import NDArray
 
 # From version 2 on, NumPy itself is such a namespace; that spares a wrapper around each call.
 _NUMPY = np if hasattr(np, "astype") else array_namespace(np.empty(0))
+
+# Cells that are worked on at a time; more would not fit into the processor's cache.
+_CELLS_AT_ONCE = 1 << 16
 
 Array: TypeAlias = Any
 """An array of any namespace; the standard has no static type that checkers understand yet."""
@@ -57,6 +62,35 @@ def choose(rows: Array, numbers: Any) -> Array:
 def repeated(row: Array, count: int) -> Array:
     """Return an array of `count` copies of a row."""
     return namespace(row).tile(row[None, :], (count, 1))
+
+
+def blocks(count: int, cells: int) -> Iterator[slice]:
+    """Yield parts of so many things, each of as many as can be worked on in the processor's cache.
+
+    `cells` is how many numbers one of them takes.
+
+    >>> list(blocks(5, cells=_CELLS_AT_ONCE // 3))
+    [slice(0, 3, None), slice(3, 6, None)]
+    """
+    size = max(1, _CELLS_AT_ONCE // max(1, cells))
+    return (slice(begin, begin + size) for begin in range(0, count, size))
+
+
+def lowest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return the places of the lowest values of each row, in order; of equal ones the first come first.
+
+    >>> lowest(np.array([[3.0, 1.0, 2.0, 1.0], [0.0, 0.0, 5.0, 0.0]]), 2)
+    array([[1, 3],
+           [0, 1]])
+    """
+    count = min(count, values.shape[1])
+    if not values.size or not count:
+        return np.empty((len(values), count), dtype=np.int64)
+    last = np.partition(values, count - 1, axis=1)[:, count - 1 : count]
+    row, place = np.nonzero(values <= last)
+    place = place[np.lexsort((values[row, place], row))]
+    first = np.searchsorted(row, np.arange(len(values)))
+    return np.asarray(place[first[:, None] + np.arange(count)], dtype=np.int64)
 
 
 def marked(mask: Array) -> list[int]:

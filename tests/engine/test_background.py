@@ -1,5 +1,6 @@
 """What an explainer's target makes of its background rows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,13 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.engine.cases import X, engine, plane
+from tests.support import every
 
 from ssba.columns.features import numeric
+from ssba.engine import Engine
 from ssba.engine.background import OneSided
 from ssba.errors import TargetError
-from ssba.models.targets import Leave, Reach, ValueBetween, value_change
+from ssba.models.targets import Goal, Leave, Reach, ValueBetween, value_change
 
 
 class TestRows:
@@ -31,13 +34,25 @@ def never() -> bool:
 
 
 NOTHING_HELD = np.zeros(3, dtype=bool)
+UP = Reach(True)
 MANY = np.random.default_rng(1).normal(size=(6000, 3))
+
+
+def reaching(
+    made: Engine,
+    x: Any,
+    held: Any = NOTHING_HELD,
+    goal: Goal = UP,
+    is_over: Callable[[], bool] = never,
+) -> Any:
+    (found,) = made.background.reaching(x[None, :], held[None, :], [goal], is_over)
+    return found
 
 
 class TestReaching:
     def test_all_that_reach_where_they_are_few(self) -> None:
         made = engine()
-        found = made.background.reaching(X[0], NOTHING_HELD, Reach(True), never)
+        found = reaching(made, X[0])
         rows = made.judging.known.rows[found]
         assert len(rows) == plane(X).sum()
         assert plane(rows).all()
@@ -45,34 +60,49 @@ class TestReaching:
     def test_many_rows_are_asked_about_around_the_query_only(self) -> None:
         made = engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000)
         asked = made.tally.rows
-        found = made.background.reaching(np.zeros(3), NOTHING_HELD, Reach(True), never)
+        found = reaching(made, np.zeros(3))
         assert len(found) >= 256
         assert 0 < made.tally.rows - asked < 4000
-        again = made.background.reaching(np.zeros(3), NOTHING_HELD, Reach(True), never)
+        again = reaching(made, np.zeros(3))
         np.testing.assert_array_equal(again, found)
 
     def test_what_others_asked_before_makes_no_difference(self) -> None:
         one, other = (engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000) for _ in range(2))
         for x in ([0.0, 0, 0], [-2.0, 1, 0], [0.0, -3, 1]):
-            other.background.reaching(np.array(x), NOTHING_HELD, Reach(True), never)
+            reaching(other, np.array(x))
         query = np.array([1.0, 1, 1])
-        np.testing.assert_array_equal(
-            one.background.reaching(query, NOTHING_HELD, Reach(True), never),
-            other.background.reaching(query, NOTHING_HELD, Reach(True), never),
-        )
+        np.testing.assert_array_equal(reaching(one, query), reaching(other, query))
 
     def test_nothing_more_is_asked_once_the_time_is_over(self) -> None:
         made = engine(lambda rows: rows[:, 0] > 2.0, MANY)
         asked = made.tally.rows
-        made.background.reaching(np.zeros(3), NOTHING_HELD, Reach(True), lambda: True)
+        reaching(made, np.zeros(3), is_over=lambda: True)
         assert made.tally.rows == asked
 
     def test_columns_that_are_held_do_not_count_as_far(self) -> None:
         wide = MANY * [1, 1, 100]
         made = engine(lambda rows: rows[:, 0] > 1.5, wide, background_rows=6000, scale="none")
         held = np.array([False, False, True])
-        found = made.judging.known.rows[made.background.reaching(np.zeros(3), held, Reach(True), never)]
+        found = made.judging.known.rows[reaching(made, np.zeros(3), held)]
         assert np.abs(found[:, 2]).mean() > 50
+
+    def test_many_queries_get_what_each_gets_alone(self) -> None:
+        made = engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000)
+        queries = MANY[:40]
+        held = np.random.default_rng(2).random(queries.shape) < 0.3
+        goals = [Reach(True), Reach(False)] * 20
+        together = made.background.reaching(queries, held, goals, never)
+        alone = [reaching(made, *each) for each in zip(queries, held, goals, strict=True)]
+        assert every(np.array_equal(*pair) for pair in zip(together, alone, strict=True))
+        assert len({one.tobytes() for one in together[::2]}) > 1
+
+    def test_queries_with_enough_rows_in_the_first_block_share_them(self) -> None:
+        made = engine(lambda rows: rows[:, 0] > 0, MANY, background_rows=6000)
+        asked = made.tally.rows
+        found = made.background.reaching(MANY[:3], np.zeros((3, 3), dtype=bool), [Reach(True)] * 3, never)
+        assert found[0] is found[1] is found[2]
+        assert len(found[0]) >= 256
+        assert made.tally.rows == asked
 
     def test_rows_within_a_distance_are_all_those_there_are(self) -> None:
         made = engine(lambda rows: rows[:, 0] > 0.5, MANY, background_rows=6000, scale="none")

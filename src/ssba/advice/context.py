@@ -18,7 +18,7 @@ from ssba.engine import Engine
 from ssba.errors import ArgumentError
 from ssba.models.targets import Goal, resolve
 from ssba.options import Budget, Options
-from ssba.pipeline.answer import Request, compiled_state, explain_requests
+from ssba.pipeline.answer import Request, compiled_states, explain_requests
 from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
 from ssba.pipeline.state import Limits, QueryState
 from ssba.pipeline.verify import is_feasible
@@ -77,7 +77,7 @@ class Context:
     @cached_property
     def state(self) -> QueryState:
         """The query as the pipeline's checks take it, without any search."""
-        return compiled_state(self.engine, self.request(self.goal), Limits())
+        return compiled_states(self.engine, [self.request(self.goal)], Limits())[0]
 
     @property
     def query(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from ssba.constraints.language.atoms import (
     Levels,
     Linear,
     alternatives,
+    reads_values,
 )
 from ssba.constraints.language.check import check
 from ssba.constraints.language.facts import Query, encode, facts, is_met
@@ -68,6 +69,7 @@ __all__ = [
     "may_fill",
     "one_of",
     "only",
+    "reads_values",
     "relation",
     "transition",
     "within",

@@ -40,6 +40,15 @@ class AskedRows:
         self._classes = classes
         self._known: dict[Goal, dict[int, Numbers]] = {}
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more than the first block."""
+        return len(self._blocks) > 1
+
+    def first_reaching(self, goal: Goal) -> Numbers:
+        """Return the numbers of the first block's rows that reach a goal; all who ask share one array."""
+        return self._reaching(goal, 0)
+
     def nearest_reaching(
         self, goal: Goal, distance: Vector, wanted: Callable[[float, Sequence[Numbers]], bool]
     ) -> Numbers:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import listed, number
-from ssba.arrays import Array
+from ssba.arrays import Array, blocks
 from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
 from ssba.boundary.points import Sampling, Sides, Stream, shares
@@ -74,16 +74,28 @@ class Background:
     target: Any
     seed: int
 
-    def reaching(self, x: Vector, held: NDArray[np.bool_], goal: Goal, is_over: IsOver) -> Numbers:
-        """Return the numbers of chosen rows that reach a query's goal; of many, those near it.
+    def reaching(
+        self, X: Matrix, held: NDArray[np.bool_], goals: Sequence[Goal], is_over: IsOver
+    ) -> list[Numbers]:
+        """Return, for each query, the numbers of chosen rows that reach its goal; of many, those near it.
 
-        `held` are the columns that the query's constraints hold, so that it does not matter what they hold.
+        `held` are the columns that each query's constraints hold, so that it does not matter what they hold.
+        Queries for which the first block is enough share one array.
         """
         known = self.judging.known
-        distance = self._distance(np.where(held, x, known.rows), x)
-        return known.nearest_reaching(
-            goal, distance, lambda _, found: sum(map(len, found)) < _ENOUGH and not is_over()
-        )
+
+        def are_wanted(_: float, found: Sequence[Numbers]) -> bool:
+            return sum(map(len, found)) < _ENOUGH and not is_over()
+
+        found = [known.first_reaching(goal) for goal in goals]
+        wanting = np.flatnonzero(np.array([len(one) for one in found]) < _ENOUGH)
+        for part in blocks(len(wanting) if known.has_more else 0, known.rows.size):
+            some = wanting[part]
+            own = X[some][:, None]
+            distance = self._distance(np.where(held[some][:, None], own, known.rows), own)
+            for query, far in zip(some.tolist(), distance, strict=True):
+                found[query] = known.nearest_reaching(goals[query], far, are_wanted)
+        return found
 
     def reaching_within(self, x: Vector, within: float, goal: Goal) -> Matrix:
         """Return all chosen rows nearer than `within` that reach a goal, the nearest first."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ssba.constraints.constraint import Constraint
-from ssba.constraints.regions.compile import Compiled, clashing, compile_query
+from ssba.constraints.regions.compile import Compiled, clashing, compile_queries
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
 from ssba.index.encoded_points import EncodedPoints
@@ -57,7 +57,7 @@ def explain_requests(
 ) -> list[Explanation]:
     """Take all requests from the row to the explanation; `done` is called as each of them is searched."""
     begun, limits = time.perf_counter(), Limits.from_now(budget)
-    states = [compiled_state(engine, one, limits) for one in requests]
+    states = compiled_states(engine, requests, limits)
     for state in states:
         _name_clash(state)
         if state.options.max_changes is not None:
@@ -79,26 +79,42 @@ def search_requests(
     engine: Engine, requests: Sequence[Request], limits: Limits, done: Callable[[], object] = unwatched
 ) -> list[QueryState]:
     """Search for answers to requests about one row whose goal is known, and end there."""
-    states = [compiled_state(engine, one, limits) for one in requests]
+    states = compiled_states(engine, requests, limits)
     search(_not_there_yet(states), None, done)
     return states
 
 
 def move_requests(engine: Engine, requests: Sequence[Request]) -> list[QueryState]:
     """Find the feasible rows nearest to boundary points for requests about one row, without a search."""
-    states = [compiled_state(engine, one, Limits(rows=0)) for one in requests]
+    states = compiled_states(engine, requests, Limits(rows=0))
     moving = _not_there_yet(states)
-    for state in moving:
-        begin(state)
+    begin(moving)
     nearest_moves(moving)
     return states
 
 
-def compiled_state(engine: Engine, request: Request, limits: Limits) -> QueryState:
-    """Compile a request's constraints into regions; without one it is infeasible, where that is certain."""
-    compiled = request.compiled or compile_query(
-        engine.space, engine.metric, request.x, request.constraints, limits.deadline
-    )
+def compiled_states(engine: Engine, requests: Sequence[Request], limits: Limits) -> list[QueryState]:
+    """Compile the constraints of requests into regions; those that share their constraints together."""
+    compiled = [request.compiled for request in requests]
+    same: dict[int, list[int]] = {}
+    for number, request in enumerate(requests):
+        if request.compiled is None:
+            same.setdefault(id(request.constraints), []).append(number)
+    for numbers in same.values():
+        X = np.stack([requests[number].x for number in numbers])
+        rules = requests[numbers[0]].constraints
+        found = compile_queries(engine.space, engine.metric, X, rules, limits.deadline)
+        for number, one in zip(numbers, found, strict=True):
+            compiled[number] = one
+    return [
+        _state(engine, request, limits, one)
+        for request, one in zip(requests, compiled, strict=True)
+        if one is not None
+    ]
+
+
+def _state(engine: Engine, request: Request, limits: Limits, compiled: Compiled) -> QueryState:
+    """Return a query at its beginning; without a region it is infeasible, where that is certain."""
     query = Query(
         request.x, request.constraints, request.options, compiled.regions, compiled.complete, request.goal
     )
@@ -149,8 +165,7 @@ def _not_there_yet(states: States) -> list[QueryState]:
 
 def search(states: States, boundary: EncodedPoints | None, done: Callable[[], object]) -> None:
     """Find answers: exactly where the model can be read, else by search; and check them."""
-    for state in states:
-        begin(state)
+    begin(states)
     wanting = solve_exactly(states, done)
     give_starts(wanting, boundary)
     for state in wanting:

@@ -1,7 +1,9 @@
 """What a search begins with: archives, background rows that are answers already, and rows to start from."""
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ssba.arrays import blocks, lowest
 from ssba.columns.space import Matrix
 from ssba.index.encoded_points import EncodedPoints
 from ssba.index.retrieval.finder import Query as Lookup
@@ -9,6 +11,7 @@ from ssba.models.targets import Reply
 from ssba.pipeline.asking import judged
 from ssba.pipeline.state import QueryState, States
 from ssba.search.archive import Archive
+from ssba.search.regions import Regions
 from ssba.search.stored import Stored
 
 # Stored boundary points that a query's search looks at: the nearest that meet its constraints.
@@ -19,18 +22,62 @@ _STARTS = 64
 _JUDGED_FIRST = 64
 
 
-def begin(state: QueryState) -> None:
-    """Give a query its archives, with the background rows that are known to be what it asks for.
+def begin(states: States) -> None:
+    """Give queries their archives, with the background rows that are known to be what they ask for.
 
     What the model says about these belongs to the explainer. They take no rows of the query, so that there
     is an answer for every budget; and since they are there for every budget, a larger one is not worse for
     it. They have archives of their own, in order not to lead the searches.
     """
-    query, background = state.query, state.engine.background
-    held = np.all([region.held for region in query.regions], axis=0)
-    state.near = background.reaching(state.x, held, query.goal, state.limits.is_over)
-    state.found.archives = [Archive(region, state.engine.metric) for region in state.query.regions]
-    state.found.known = [Archive(region, state.engine.metric) for region in state.query.regions]
+    if not states:
+        return
+    engine, X = states[0].engine, np.stack([state.x for state in states])
+    held = np.stack([_held(state) for state in states])
+    goals = [state.query.goal for state in states]
+    reaching = engine.background.reaching(X, held, goals, states[0].limits.is_over)
+    for state, near in zip(states, reaching, strict=True):
+        state.near = near
+        state.found.archives = [Archive(region, engine.metric) for region in state.query.regions]
+        state.found.known = [Archive(region, engine.metric) for region in state.query.regions]
+    _note_nearest([state for state in states if _is_plain(state)])
+    for state in states:
+        if not _is_plain(state):
+            _note_judged(state)
+
+
+def _held(state: QueryState) -> NDArray[np.bool_]:
+    """Return the columns that all regions of a query hold."""
+    first, *others = state.query.regions
+    return np.all([first.held, *(one.held for one in others)], axis=0) if others else np.asarray(first.held)
+
+
+def _is_plain(state: QueryState) -> bool:
+    """Tell whether any row in the query's only region that reaches the goal is what it asks for."""
+    return state.options.asks_only_for_goal and len(state.query.regions) == 1
+
+
+def _note_nearest(states: States) -> None:
+    """Give plain queries the nearest of the known rows that lie in their regions."""
+    by_rows: dict[int, list[QueryState]] = {}
+    for state in states:
+        by_rows.setdefault(id(state.near), []).append(state)
+    for same in by_rows.values():
+        engine = same[0].engine
+        rows = engine.judging.known.rows[same[0].near]
+        regions = Regions(tuple(state.query.regions[0] for state in same), np.arange(len(same)))
+        for part in blocks(len(same), rows.size):
+            far = engine.metric.distance(rows, regions.x[part][:, None])
+            far = np.where(regions.contains_each(rows, regions.query[part]), far, np.inf)
+            order = lowest(far, _JUDGED_FIRST)
+            far = np.take_along_axis(far, order, axis=1)
+            counts = np.isfinite(far).sum(axis=1).tolist()
+            for state, own, lengths, count in zip(same[part], order, far, counts, strict=True):
+                if count:
+                    state.found.known[0].begin_with(rows[own[:count]], lengths[:count])
+
+
+def _note_judged(state: QueryState) -> None:
+    """Give a query the known rows that are what it asks for, where that takes more than to reach the goal."""
     rows = _known_rows(state)
     for archive in state.found.known if len(rows) else ():
         archive.record(rows, Reply(np.ones(len(rows), dtype=bool), None))

@@ -43,7 +43,7 @@ def search_nearest(states: States) -> None:
 
 
 def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
-    if not state.may_go_on:
+    if begin >= len(state.query.regions) or not state.may_go_on:
         return []
     order = np.argsort([region.begins for region in state.query.regions], kind="stable")[begin:end]
     return [int(i) for i in order if state.found.begins_nearer(state.query.regions[i])]

@@ -43,6 +43,11 @@ class Archive:
         if reply.margin is not None and Z.shape[0] and not self.has_found:
             self._add_miss(Z, reply)
 
+    def begin_with(self, hits: Array, distances: Array) -> None:
+        """Take feasible rows that reach the target, the nearest first, as found before anything was asked."""
+        self._hits.append(hits)
+        self._found, self._distances = hits[:_FRONT], distances[:_FRONT]
+
     def _look_at_new(self) -> None:
         if not self._new:
             return

@@ -68,10 +68,12 @@ class Extent:
 
 def extent_of(region: Region, metric: Metric, most: int) -> Extent | None:
     """Return the extent of a region; None where a free column has no step, or more than `most` values."""
-    columns = [_values(region, j, math.inf, most) for j in range(region.x.shape[0])]
-    known = [values for values in columns if values is not None]
-    if len(known) < len(columns):
-        return None
+    known = []
+    for j in range(region.x.shape[0]):
+        values = _values(region, j, math.inf, most)
+        if values is None:
+            return None
+        known.append(values)
     costs = [_costs(metric, region, j, values) for j, values in enumerate(known)]
     steps = [float(one[one > 0].min()) for one in costs if (one > 0).any()]
     return Extent(

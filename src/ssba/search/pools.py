@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ssba.arrays import blocks, lowest
 from ssba.search.ledger import Ledger, are_repeats, rank_within
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.repeats import different
 from ssba.search.settings import SETTINGS
-
-# Cells that are compared at a time; more would not fit into the processor's cache.
-_CELLS_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -100,12 +98,11 @@ class Pools:
         regions, metric = self.ledger.regions, self.ledger.metric
         most = min(most, len(rows))
         found = np.empty((len(at), most), dtype=np.int64)
-        size = max(1, _CELLS_AT_ONCE // rows.size)
-        for begin in range(0, len(at), size):
-            some = at[begin : begin + size]
+        for part in blocks(len(at), rows.size):
+            some = at[part]
             clipped = np.minimum(np.maximum(rows, regions.low[some][:, None]), regions.high[some][:, None])
             far = metric.distance(clipped, regions.x[some][:, None])
-            found[begin : begin + size] = np.argsort(far, axis=1, kind="stable")[:, :most]
+            found[part] = lowest(far, most)
         return found
 
     def pulled_in(self, at: Numbers, most: int) -> Near:

@@ -1,8 +1,8 @@
 """Columns chosen by what they gain and cost: score is bought where it costs little distance.
 
 Around a row the score is asked for with one column changed at a time, over some values. As long as columns
-add up, it is known from there what any choice of values gains and costs. The cheapest choices that are expected
-to reach the target are asked about, and what came of them is where to look next.
+add up, it is known from there what any choice of values gains and costs. The cheapest choices that are
+expected to reach the target are asked about, and what came of them is where to look next.
 """
 
 from dataclasses import dataclass

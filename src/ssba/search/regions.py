@@ -1,6 +1,5 @@
 """The regions of many queries, stacked: what a row of each may hold, for rows of all of them at once."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,12 +41,12 @@ class Regions:
     @cached_property
     def x(self) -> Matrix:
         """The query's row of each region."""
-        return self._stacked([part.x for part in self.parts])
+        return np.stack([part.x for part in self.parts])
 
     @cached_property
     def start(self) -> Matrix:
         """Where each region is nearest to its query."""
-        return self._stacked([part.start for part in self.parts])
+        return np.stack([part.start for part in self.parts])
 
     @cached_property
     def low(self) -> Matrix:
@@ -67,7 +66,9 @@ class Regions:
     @cached_property
     def free(self) -> Mask:
         """Cells that can take more than one value."""
-        return np.stack([np.asarray(part.free) for part in self.parts])
+        several = self._lower < self._upper
+        several[:, self.discrete] = self._allowed.sum(axis=2) > 1
+        return np.asarray(~self.held & several)
 
     @cached_property
     def moves(self) -> Mask:
@@ -116,7 +117,7 @@ class Regions:
         inside = np.minimum(np.maximum(on_grid, self.low[at]), self.high[at])
         if self._keeps_outside:
             x = self.x[at]
-            inside = np.where(self.keeps_x[at] & (on_grid == x), x, inside)
+            inside = np.where(self._kept_outside[at] & (on_grid == x), x, inside)
         if self.grid.trivial:
             return inside
         x = self.x[at]
@@ -145,6 +146,18 @@ class Regions:
         for number, rows in self._linear_rows(at):
             feasible[rows] = self.parts[number].contains(Z[rows])
         return feasible
+
+    def contains_each(self, rows: Matrix, at: Numbers) -> Mask:
+        """Tell which of the same rows are feasible in each of some regions, [regions, rows]."""
+        if self._are_boxes and not self.linear.any() and len(rows):
+            low, high = self.low[at], self.high[at]
+            inside = np.ones((len(at), len(rows)), dtype=bool)
+            # Most boxes are the data's own range, and hold all of its rows.
+            cut = np.flatnonzero(((low > rows.min(axis=0)) | (high < rows.max(axis=0))).any(axis=1))
+            inside[cut] = ((low[cut][:, None] <= rows) & (rows <= high[cut][:, None])).all(axis=2)
+            return inside
+        of = np.repeat(at, len(rows))
+        return self.contains(np.tile(rows, (len(at), 1)), of).reshape(len(at), len(rows))
 
     def levels(self, j: int) -> Mask:
         """Return which levels of a discrete column each region allows."""
@@ -176,25 +189,26 @@ class Regions:
 
     @cached_property
     def _fallback(self) -> Matrix:
-        return self._stacked([part.fallback for part in self.parts])
+        return np.stack([part.fallback for part in self.parts])
 
     @cached_property
     def _lower(self) -> Matrix:
-        return self._stacked([part.lower for part in self.parts])
+        return np.stack([part.lower for part in self.parts])
 
     @cached_property
     def _upper(self) -> Matrix:
-        return self._stacked([part.upper for part in self.parts])
+        return np.stack([part.upper for part in self.parts])
+
+    @cached_property
+    def _kept_outside(self) -> Mask:
+        """Cells of queries that are feasible though they lie outside the bounds."""
+        outside = (self.x < self._lower) | (self.x > self._upper)
+        return np.asarray(self.keeps_x & ~self.held & outside)
 
     @cached_property
     def _keeps_outside(self) -> bool:
-        outside = (self.x < self._lower) | (self.x > self._upper)
-        return bool((self.keeps_x & ~self.held & outside).any())
+        return bool(self._kept_outside.any())
 
     @cached_property
     def _are_boxes(self) -> bool:
         return not (self.discrete.any() or self._keeps_outside or np.isnan(self.x).any())
-
-    @staticmethod
-    def _stacked(rows: Sequence[Vector]) -> Matrix:
-        return np.stack([np.asarray(row, dtype=float) for row in rows])

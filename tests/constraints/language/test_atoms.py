@@ -3,13 +3,22 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from tests.constraints.cases import FEATURES, X
 
-from ssba.columns.features import Feature
+from ssba.columns.features import LARGEST_SINGLE, Feature
 from ssba.constraints.constraint import check, constraint, holds, transition
-from ssba.constraints.language.atoms import Atom, Bound, Fill, Keep, Levels, Linear, alternatives
+from ssba.constraints.language.atoms import (
+    Atom,
+    Bound,
+    Fill,
+    Keep,
+    Levels,
+    Linear,
+    alternatives,
+    reads_values,
+)
 from ssba.constraints.language.tree import Arithmetic, Comparison, Expression, New, Number, Old
 
 STEPS = st.sampled_from([-8.0, -2.5, -1.0, 0.0, 0.3, 1.0, 2.0, 2.4, 3.0, 8.0])
@@ -40,6 +49,7 @@ NUMERIC = st.sampled_from(["age", "chol", "`max HR`"])
 # Columns of 0 and 1 are numbers, too, where something is calculated or ordered.
 COUNTED = NUMERIC | st.sampled_from(["smokes", "drinks"])
 OPERATOR = st.sampled_from(["<=", "<", ">=", ">", "==", "!="])
+ORDER = st.sampled_from(["<=", "<", ">=", ">"])
 EQUALITY = st.sampled_from(["==", "!="])
 FACTOR = st.sampled_from(["0", "1", "2", "-0.5", "0.1", "-3", "x.age", "x.chol", "(x.age - 1)"])
 
@@ -205,3 +215,50 @@ def test_linear_comparisons_mean_what_arithmetic_says(
     one, other = (exactly(side, x, row) for side in clause.operands)
     expected = {"<=": one <= other, "<": one < other, ">=": one >= other, ">": one > other}[operator]
     assert holds(read, x, row, FEATURES) == expected
+
+
+SINGLE = Feature("a", "numeric", storable=(-LARGEST_SINGLE, LARGEST_SINGLE))
+SHORT_NUMBERS = st.floats(-(2.0**100), 2.0**100, width=32)
+LONG_NUMBERS = st.floats(-1e300, 1e300)
+
+
+@given(
+    st.tuples(st.just(Feature("a", "numeric")), LONG_NUMBERS) | st.tuples(st.just(SINGLE), SHORT_NUMBERS),
+    st.sampled_from(["<=", ">="]),
+)
+@example((SINGLE, 0.0), ">=")
+@example((SINGLE, -0.0), "<=")
+def test_a_bound_at_the_query_s_own_number_is_the_one_that_arithmetic_gives(
+    cell: tuple[Feature, float], operator: str
+) -> None:
+    feature, number = cell
+    features = {"a": feature}
+    direct, worked_out = (constraint(f"a {operator} {factor}x.a") for factor in ("", "1 * "))
+    found = alternatives(direct, {"a": number}, features)
+    assert repr(found) == repr(alternatives(worked_out, {"a": number}, features))
+
+
+# Mostly these; the others read values as a rule.
+SAME_FOR_ALL = st.lists(
+    st.one_of(
+        st.builds("{} {} {}".format, COUNTED | st.just("max HR").map(quoted), ORDER, STEPS),
+        st.builds("{} <= {} < {}".format, STEPS, NUMERIC, STEPS),
+        st.builds("since {} '2020-01-31'".format, ORDER),
+        st.builds("school {} 'HS'".format, ORDER),
+        st.builds("{} {} {}".format, NUMERIC, ORDER, NUMERIC),
+    ),
+    min_size=1,
+    max_size=3,
+).map(" and ".join) | ANY.map(quoted).map("{0} == x.{0}".format)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
+@given(queries_and_rows(), queries_and_rows(), SAME_FOR_ALL | TEXTS)
+def test_a_constraint_that_reads_no_values_says_the_same_to_queries_that_miss_the_same_cells(
+    one: tuple[dict[str, Any], Any], other: tuple[dict[str, Any], Any], text: str
+) -> None:
+    rule = constraint(text)
+    (x, _), (y, _) = one, other
+    y = {name: None if x[name] is None else X[name] if y[name] is None else y[name] for name in x}
+    assume(not reads_values(rule, FEATURES))
+    assert repr(alternatives(rule, x, FEATURES)) == repr(alternatives(rule, y, FEATURES))

@@ -1,5 +1,7 @@
 """Constraints and a query become regions whose rows meet every constraint, or a smallest clash."""
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +16,8 @@ from tests.support import Matrix, Setting, every, setting
 from ssba.columns.features import numeric, ordinal
 from ssba.constraints.constraint import (
     Constraint,
+    Linear,
+    alternatives,
     between,
     check,
     constraint,
@@ -27,13 +31,16 @@ from ssba.constraints.constraint import (
     transition,
     within,
 )
+from ssba.constraints.regions.boxes import Ranges, boxed, collected
 from ssba.constraints.regions.compile import (
     MAX_REGIONS,
     Compiled,
     clashing,
+    compile_queries,
     compile_query,
     compile_regions,
 )
+from ssba.constraints.regions.region import Region
 from ssba.errors import StoppedError
 from ssba.models.tally import watched
 
@@ -198,6 +205,86 @@ def test_constraints_that_some_known_row_meets_are_never_called_a_contradiction(
 
 FLAT = setting(pd.DataFrame({f"c{i}": [0.0, 20.0] for i in range(8)}))
 ORIGIN = {f"c{i}": 0.0 for i in range(8)}
+
+
+def bits(thing: Any) -> Any:
+    """Return all that a region or its parts hold, so that zeros of different sign are different."""
+    if dataclasses.is_dataclass(thing):
+        return [bits(getattr(thing, one.name)) for one in dataclasses.fields(thing)]
+    if isinstance(thing, np.ndarray):
+        return thing.dtype.str, thing.shape, thing.tobytes()
+    return repr(thing)
+
+
+def same_regions(one: Compiled, other: Compiled) -> bool:
+    return one.complete == other.complete and list(map(bits, one.regions)) == list(map(bits, other.regions))
+
+
+def encoded(several: list[dict[str, Any]]) -> Matrix:
+    return np.stack([MIXED.space.encode_row(query) for query in several])
+
+
+@settings(max_examples=100)
+@given(st.lists(queries(), min_size=1, max_size=6), st.lists(constraints(), max_size=3))
+def test_queries_compiled_together_have_the_regions_that_each_has_alone(
+    several: list[dict[str, Any]], listed: list[Constraint]
+) -> None:
+    X = encoded(several)
+    together = compile_queries(MIXED.space, MIXED.metric, X, listed)
+    alone = [compile_query(MIXED.space, MIXED.metric, x, listed) for x in X]
+    assert len(together) == len(X)
+    assert every(same_regions(one, other) for one, other in zip(together, alone, strict=True))
+
+
+def only_box(x: Matrix, listed: list[Constraint]) -> Region | None:
+    """Return the region of constraints on single columns, from what each says about the query."""
+    ranges, values = Ranges(MIXED.space, MIXED.metric, x), MIXED.space.row_values(x)
+    ways = [alternatives(one, values, MIXED.space.by_name) for one in listed]
+    assume(every(len(one) == 1 for one in [((),), *ways]))
+    atoms = list(itertools.chain.from_iterable(one[0] for one in ways))
+    assume(not any(isinstance(atom, Linear) for atom in atoms))
+    return boxed(ranges, collected(ranges, atoms))
+
+
+@settings(max_examples=100)
+@given(st.lists(queries(), min_size=1, max_size=3), st.lists(constraints(), max_size=3))
+def test_constraints_on_single_columns_leave_one_box_each(
+    several: list[dict[str, Any]], listed: list[Constraint]
+) -> None:
+    X = encoded(several)
+    boxes = [only_box(x, listed) for x in X]
+    for compiled, box in zip(compile_queries(MIXED.space, MIXED.metric, X, listed), boxes, strict=True):
+        assert same_regions(compiled, Compiled(() if box is None else (box,), complete=True))
+
+
+def test_a_zero_of_a_query_keeps_its_sign_whatever_other_queries_hold() -> None:
+    where = setting(pd.DataFrame({"a": [0.0, 1.0], "s": [0.0, 1.0]}), {"s": numeric(step=0.25)})
+    X = np.array([[-0.0, 0.1], [0.5, 0.5]])
+    together = compile_queries(where.space, where.metric, X, [])
+    alone = [compile_query(where.space, where.metric, x, []) for x in X]
+    assert every(same_regions(one, other) for one, other in zip(together, alone, strict=True))
+
+
+def test_time_that_is_up_leaves_open_what_meets_the_constraints_but_not_that_nothing_does() -> None:
+    X = np.stack([FLAT.space.encode_row(ORIGIN)] * 2)
+    free = compile_queries(FLAT.space, FLAT.metric, X, [], deadline=-math.inf)
+    assert free == [Compiled((), complete=False)] * 2
+    clash = [constraint("c0 <= 10"), constraint("c0 >= 20")]
+    none = compile_queries(FLAT.space, FLAT.metric, X, clash, deadline=-math.inf)
+    assert none == [Compiled((), complete=True)] * 2
+
+
+def test_no_queries_have_no_regions() -> None:
+    assert compile_queries(FLAT.space, FLAT.metric, np.empty((0, 8)), [constraint("c0 <= 10")]) == []
+
+
+def test_blocks_of_queries_are_compiled_as_if_they_were_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).uniform(0, 20, size=(7, 8))
+    listed = [constraint("c0 <= x.c0"), constraint("c1 == x.c1"), constraint("c2 + c3 <= 30")]
+    whole = compile_queries(FLAT.space, FLAT.metric, X, listed)
+    monkeypatch.setattr("ssba.arrays._CELLS_AT_ONCE", 16)
+    parts = compile_queries(FLAT.space, FLAT.metric, X, listed)
+    assert every(same_regions(one, other) for one, other in zip(whole, parts, strict=True))
 
 
 def regions_of(where: Setting, query: Any, *texts: str) -> tuple[Any, ...]:

@@ -17,7 +17,17 @@ from typing import Any
 from ssba.columns.features import Feature
 from ssba.constraints.language.digits import digits, highest_at_most
 from ssba.constraints.language.facts import Among, Fact, Inequality, Query, SameLevel, Settled, encode, facts
-from ssba.constraints.language.tree import Clause, Constraint, MayFill, columns
+from ssba.constraints.language.tree import (
+    Clause,
+    Comparison,
+    Constraint,
+    MayFill,
+    New,
+    Number,
+    Old,
+    Text,
+    columns,
+)
 from ssba.errors import ConstraintError
 
 MOST_ALTERNATIVES = 10_000
@@ -114,6 +124,8 @@ def alternatives(
     first = constraint.clauses[0]
     if isinstance(first, MayFill):
         return ((Fill(first.column),),)
+    if (own := _own_bound(constraint, query)) is not None:
+        return ((own,),)
     guard_false = (
         _merged(_forbidding(way), query)
         for fact in _facts(constraint.guard, query)
@@ -121,6 +133,45 @@ def alternatives(
     )
     ways = [way for way in guard_false if way is not None] + _jointly(constraint, query)
     return ((),) if () in ways else tuple(dict.fromkeys(ways))
+
+
+def _own_bound(constraint: Constraint, query: Query) -> Bound | None:
+    """Return the bound at the query's own number, which needs no arithmetic; None for other constraints."""
+    if constraint.guard or len(constraint.clauses) > 1:
+        return None
+    match constraint.clauses[0]:
+        case Comparison((New(column), Old(same)), (("<=" | ">=") as operator,)) if column == same:
+            if query.features[column].kind != "numeric" or query.is_missing(column):
+                return None
+            # A limit from below is the negative of one from above, and of 0 that is -0.0.
+            above, below = query.cells[column] + 0.0, -(0.0 - query.cells[column])
+            return Bound(column, high=above) if operator == "<=" else Bound(column, low=below)
+    return None
+
+
+def reads_values(constraint: Constraint, features: Mapping[str, Feature]) -> bool:
+    """Tell whether what a constraint says depends on values of the query, and not only on missing ones.
+
+    >>> from ssba.constraints.language.parser import constraint
+    >>> chol = {"chol": Feature("chol", "numeric")}
+    >>> [reads_values(constraint(f"chol {rule}"), chol) for rule in ("<= 240", "== x.chol", "<= x.chol")]
+    [False, False, True]
+    """
+    if constraint.guard:
+        return True
+    match constraint.clauses:
+        case (Comparison((New(column), Old(same)), ("==",)),) if column == same:
+            # Levels of different types may be equal, so that a level is not always the only one like it.
+            return features[column].is_discrete
+    return not all(map(_is_absolute_order, constraint.clauses))
+
+
+def _is_absolute_order(clause: Clause) -> bool:
+    return (
+        isinstance(clause, Comparison)
+        and all(operator not in ("==", "!=") for operator in clause.operators)
+        and all(isinstance(operand, New | Number | Text) for operand in clause.operands)
+    )
 
 
 def _forbidding(atoms: Conjunction) -> Conjunction:

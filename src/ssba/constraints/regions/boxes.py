@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import EllipsisType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +12,18 @@ from numpy.typing import NDArray
 from ssba.columns.distance import Metric
 from ssba.columns.space import Space
 from ssba.constraints.constraint import Atom, Bound, Fill, Keep, Levels, Linear
-from ssba.constraints.regions.placing import placed_in_box
+from ssba.constraints.regions.placing import placed_in_box, start_in_box
 from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Queries = NDArray[np.int64] | EllipsisType
+"""The numbers of some queries, or all of them, or the only one."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Bounds under construction.
+    """Bounds under construction, around one query or around each of many (a first axis in every array).
 
     `lower` and `upper` hold what any atom says, `asked_low` and `asked_high` only what is asked for: a bound
     that merely forbids does not replace the default range, and does not open it. `open_low` and `open_high`
@@ -54,10 +57,14 @@ class Limits:
     keeps_x: Mask
     held: Mask
 
+    def take(self, rows: Mask) -> "Limits":
+        """Return the limits of some of many queries."""
+        return Limits(self.lower[rows], self.upper[rows], self.keeps_x[rows], self.held[rows])
+
 
 @dataclass(frozen=True)
 class Ranges:
-    """The columns around one query: what they may hold by default, and at all."""
+    """The columns around one query, or around each row of many: what they may hold by default, and at all."""
 
     space: Space
     metric: Metric
@@ -88,41 +95,78 @@ class Ranges:
 
     def limits(self, box: Box) -> Limits | None:
         """Return what is left of each column, or None where one has no value."""
+        limits, has_row = self.all_limits(box)
+        return limits if has_row else None
+
+    def all_limits(self, box: Box) -> tuple[Limits, Mask]:
+        """Return what is left of each column, and, by query, whether each of them has a value."""
         x, discrete, grid = self.x, self.space.discrete, self.space.grid
         lower, upper = self.sides(box)
         own = self.allows_own(box)
         keeps_x = np.isnan(x) | np.where(discrete, own, (lower <= x) & (x <= upper))
         lower, upper = grid.ceil(lower), grid.floor(upper)
-        has_value = np.where(discrete, box.allowed.any(axis=1), lower <= upper)
+        has_value = np.where(discrete, box.allowed.any(axis=-1), lower <= upper)
         no_other = np.where(
-            discrete, box.allowed.sum(axis=1) <= own, (lower > upper) | ((lower == upper) & (lower == x))
+            discrete, box.allowed.sum(axis=-1) <= own, (lower > upper) | ((lower == upper) & (lower == x))
         )
         held = box.keep | self.space.constant | (np.isnan(x) & ~box.fill) | (no_other & keeps_x)
-        if not (has_value | keeps_x).all() or (held & ~keeps_x).any():
-            return None
-        return Limits(np.where(held, x, lower), np.where(held, x, upper), keeps_x, held)
+        has_row = np.asarray(np.where(held, keeps_x, has_value | keeps_x).all(axis=-1))
+        return Limits(np.where(held, x, lower), np.where(held, x, upper), keeps_x, held), has_row
 
     def allows_own(self, box: Box) -> Mask:
         """Tell whether the query's own level is allowed; false for a missing one."""
-        width = box.allowed.shape[1]
+        width = box.allowed.shape[-1]
         codes = np.clip(np.nan_to_num(self.x), 0, width - 1).astype(int)
-        return np.asarray(box.allowed[np.arange(len(self.x)), codes] & ~np.isnan(self.x))
+        allowed = np.take_along_axis(box.allowed, codes[..., None], axis=-1)[..., 0]
+        return np.asarray(allowed & ~np.isnan(self.x))
 
 
 def boxed(ranges: Ranges, box: Box) -> Region | None:
     """Return the region of the single columns' bounds and levels, or None where one column has no value."""
     limits = ranges.limits(box)
-    if limits is None:
-        return None
+    return None if limits is None else placed_in_box(_unplaced(ranges, box.allowed, limits), ranges.metric)
+
+
+def boxed_queries(ranges: Ranges, box: Box) -> list[Region | None]:
+    """Return the same for each of many queries: as if each were alone, to the last bit."""
+    limits, has_row = ranges.all_limits(box)
+    found: list[Region | None] = [None] * len(has_row)
+    if not has_row.any():
+        return found
+    some = Ranges(ranges.space, ranges.metric, ranges.x[has_row])
+    stacked = _unplaced(some, box.allowed[has_row], limits.take(has_row))
+    start, begins = start_in_box(stacked, ranges.metric)
+    for place, number in enumerate(np.flatnonzero(has_row).tolist()):
+        found[number] = Region(
+            x=stacked.x[place],
+            held=stacked.held[place],
+            lower=stacked.lower[place],
+            upper=stacked.upper[place],
+            discrete=stacked.discrete,
+            allowed=stacked.allowed[place],
+            fallback=stacked.fallback[place],
+            keeps_x=stacked.keeps_x[place],
+            linear=None,
+            grid=stacked.grid,
+            scale=stacked.scale,
+            center=start[place],
+            start=start[place],
+            begins=float(begins[place]),
+        )
+    return found
+
+
+def _unplaced(ranges: Ranges, allowed: Mask, limits: Limits) -> Region:
+    """Return the region, or the regions of many queries, before the start is known."""
     x = ranges.x
-    region = Region(
+    return Region(
         x=x,
         held=limits.held,
         lower=limits.lower,
         upper=limits.upper,
         discrete=ranges.space.discrete,
-        allowed=box.allowed,
-        fallback=np.where(limits.keeps_x, x, box.allowed.argmax(axis=1).astype(float)),
+        allowed=allowed,
+        fallback=np.where(limits.keeps_x, x, allowed.argmax(axis=-1).astype(float)),
         keeps_x=limits.keeps_x,
         linear=None,
         grid=ranges.space.grid,
@@ -130,26 +174,32 @@ def boxed(ranges: Ranges, box: Box) -> Region | None:
         center=x,
         start=x,
     )
-    return placed_in_box(region, ranges.metric)
 
 
 def collected(ranges: Ranges, atoms: Iterable[Atom]) -> Box:
     """Put all that is said about single columns together."""
-    n = len(ranges.space.features)
+    box = empty_box(ranges)
+    tighten(box, ranges.space, atoms)
+    return box
+
+
+def empty_box(ranges: Ranges) -> Box:
+    """Return the box, or one for each query, about which nothing is said yet."""
+    shape, has_code = ranges.x.shape, ranges.space.has_code
 
     def ends(value: float) -> Vector:
-        return np.full(n, value)
+        return np.full(shape, value)
 
     def no() -> Mask:
-        return np.zeros(n, dtype=bool)
+        return np.zeros(shape, dtype=bool)
 
     down, up = -math.inf, math.inf
-    box = Box(
+    return Box(
         lower=ends(down),
         upper=ends(up),
         asked_low=ends(down),
         asked_high=ends(up),
-        allowed=ranges.space.has_code.copy(),
+        allowed=np.broadcast_to(has_code, shape[:-1] + has_code.shape).copy(),
         keep=no(),
         fill=no(),
         open_low=no(),
@@ -157,27 +207,38 @@ def collected(ranges: Ranges, atoms: Iterable[Atom]) -> Box:
         wide_low=ends(up),
         wide_high=ends(down),
     )
+
+
+def tighten(box: Box, space: Space, atoms: Iterable[Atom], queries: Queries = ...) -> None:
+    """Add what is said about single columns to a box; to the boxes of some queries, where there are many."""
     for atom in atoms:
         if not isinstance(atom, Linear):
-            _tighten(box, ranges.space.index(atom.column), atom)
-    return box
+            _tighten(box, (queries, space.index(atom.column)), atom)
 
 
-def _tighten(box: Box, j: int, atom: Bound | Levels | Keep | Fill) -> None:
+def _tighten(box: Box, at: tuple[Queries, int], atom: Bound | Levels | Keep | Fill) -> None:
     if isinstance(atom, Keep):
-        box.keep[j] = True
+        box.keep[at] = True
     elif isinstance(atom, Fill):
-        box.fill[j] = True
+        box.fill[at] = True
     elif isinstance(atom, Levels):
-        box.allowed[j] &= np.isin(np.arange(box.allowed.shape[1]), list(atom.codes))
+        box.allowed[(*at, slice(None))] &= np.isin(np.arange(box.allowed.shape[-1]), list(atom.codes))
     else:
         low = math.nextafter(atom.low, math.inf) if atom.low_open else atom.low
         high = math.nextafter(atom.high, -math.inf) if atom.high_open else atom.high
-        box.lower[j] = max(box.lower[j], low)
-        box.upper[j] = min(box.upper[j], high)
+        _raise(box.lower, at, low)
+        _reduce(box.upper, at, high)
         if atom.asks:
-            box.asked_low[j] = max(box.asked_low[j], low)
-            box.asked_high[j] = min(box.asked_high[j], high)
+            _raise(box.asked_low, at, low)
+            _reduce(box.asked_high, at, high)
+
+
+def _raise(ends: Vector, at: tuple[Queries, int], least: float) -> None:
+    ends[at] = np.where(ends[at] < least, least, ends[at])
+
+
+def _reduce(ends: Vector, at: tuple[Queries, int], most: float) -> None:
+    ends[at] = np.where(ends[at] > most, most, ends[at])
 
 
 def widened(ranges: Ranges, box: Box, linear: Sequence[Linear]) -> Iterator[Box]:

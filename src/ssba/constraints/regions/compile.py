@@ -10,16 +10,37 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import blocks
 from ssba.columns.distance import Metric
-from ssba.columns.space import Space
-from ssba.constraints.constraint import Atom, Conjunction, Constraint, Fill, Keep, Linear, alternatives
-from ssba.constraints.regions.boxes import Box, Ranges, boxed, collected, widened
+from ssba.columns.space import Matrix, Space
+from ssba.constraints.constraint import (
+    Atom,
+    Conjunction,
+    Constraint,
+    Fill,
+    Keep,
+    Linear,
+    alternatives,
+    columns,
+    reads_values,
+)
+from ssba.constraints.regions.boxes import (
+    Box,
+    Ranges,
+    boxed,
+    boxed_queries,
+    collected,
+    empty_box,
+    tighten,
+    widened,
+)
 from ssba.constraints.regions.halfspaces import cannot_meet, with_rows
 from ssba.constraints.regions.placing import Placed
 from ssba.constraints.regions.region import Region
 from ssba.models.tally import tell_watcher
 
 Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 # If-then rules multiply: n rules can be obeyed in 2^n ways. Beyond this many, the first are searched.
 MAX_REGIONS = 64
@@ -58,17 +79,80 @@ def compile_query(
     may go as far out as these need; and that nothing meets the constraints is said only if nothing
     does with columns that have no range at all.
     """
-    values = space.row_values(x)
-    found = []
-    for one in constraints:
+    return compile_queries(space, metric, x[None, :], constraints, deadline)[0]
+
+
+def compile_queries(
+    space: Space,
+    metric: Metric,
+    X: Matrix,
+    constraints: Sequence[Constraint],
+    deadline: float = math.inf,
+) -> list[Compiled]:
+    """Do the same for many queries: where constraints leave one box around each, for all of them at once."""
+    compiled: list[Compiled] = []
+    for some in blocks(len(X), space.has_code.size):
+        compiled += _compile_block(Ranges(space, metric, X[some]), constraints, deadline)
+    return compiled
+
+
+def _compile_block(ranges: Ranges, constraints: Sequence[Constraint], deadline: float) -> list[Compiled]:
+    tell_watcher()
+    space, X = ranges.space, ranges.x
+    found = [_found(space, X, one) for one in constraints]
+    box, is_plain = empty_box(ranges), np.ones(len(X), dtype=bool)
+    for by_query in found:
+        for ways, queries in by_query:
+            if len(ways) == 1 and not any(isinstance(atom, Linear) for atom in ways[0]):
+                tighten(box, space, ways[0], queries)
+            else:
+                is_plain[queries] = False
+    boxes = boxed_queries(ranges, box)
+    is_over = time.monotonic() > deadline
+    compiled = [_box_only(region, is_over) for region in boxes]
+    others = np.flatnonzero(~is_plain).tolist()
+    ways_of = [_by_query(one) for one in found] if others else []
+    for number in others:
+        own = [ways[number] for ways in ways_of]
+        compiled[number] = _compile_ways(Ranges(space, ranges.metric, X[number]), own, deadline)
+    return compiled
+
+
+def _by_query(found: Sequence[tuple[Sequence[Conjunction], Numbers]]) -> dict[int, Sequence[Conjunction]]:
+    return {number: ways for ways, queries in found for number in queries.tolist()}
+
+
+def _box_only(region: Region | None, is_over: bool) -> Compiled:
+    if region is None:
+        return Compiled((), complete=True)
+    return Compiled((), complete=False) if is_over else Compiled((region,), complete=True)
+
+
+def _found(space: Space, X: Matrix, constraint: Constraint) -> list[tuple[Sequence[Conjunction], Numbers]]:
+    """Return the ways to meet a constraint, each with the queries that have these."""
+    names = sorted(columns(constraint))
+    places = [space.index(name) for name in names]
+    cells = X[:, places]
+    deciding = cells if reads_values(constraint, space.by_name) else np.isnan(cells)
+    queries: dict[bytes, list[int]] = {}
+    for number, row in enumerate(deciding):
+        queries.setdefault(row.tobytes(), []).append(number)
+    found: list[tuple[Sequence[Conjunction], Numbers]] = []
+    for same in queries.values():
         tell_watcher()
-        found.append(alternatives(one, values, space.by_name))
-    ways = _fills_or_not(found, space, x)
-    joint = _Ways(Ranges(space, metric, x), ways, deadline)
+        own = zip(names, places, cells[same[0]].tolist(), strict=True)
+        values = {name: space.features[place].value(code) for name, place, code in own}
+        found.append((alternatives(constraint, values, space.by_name), np.array(same)))
+    return found
+
+
+def _compile_ways(ranges: Ranges, found: Sequence[Sequence[Conjunction]], deadline: float) -> Compiled:
+    """Find the regions of one query, given the ways to meet each constraint."""
+    joint = _Ways(ranges, _fills_or_not(found, ranges.space, ranges.x), deadline)
     compiled = joint.compiled("default")
-    for ranges in ("needed", "open") if joint.has_relations else ():
+    for how in ("needed", "open") if joint.has_relations else ():
         if not compiled.regions:
-            compiled = joint.compiled(ranges)
+            compiled = joint.compiled(how)
     return compiled
 
 

@@ -67,9 +67,14 @@ def _nearest(region: Region, metric: Metric, best: float, fills: Mask, deadline:
 
 def placed_in_box(region: Region, metric: Metric) -> Region:
     """Give a region without linear rows its start: the nearest legal value of each column."""
-    start = region.pull_in(region.x[None, :])[0][0]
-    begins = float(metric.distance(start[None, :], region.x)[0]) * (1 - 1e-12)
-    return replace(region, start=start, center=start, begins=begins)
+    start, begins = start_in_box(region, metric)
+    return replace(region, start=start, center=start, begins=float(begins))
+
+
+def start_in_box(region: Region, metric: Metric) -> tuple[Vector, Vector]:
+    """Return the start of a region without linear rows, or of many such, and where it begins for certain."""
+    start = region.snap(region.project(region.x))
+    return start, np.asarray(metric.distance(start, region.x)) * (1 - 1e-12)
 
 
 def _placed_by_solver(region: Region, metric: Metric, begins: float, deadline: float) -> Placed:

@@ -6,6 +6,7 @@ rule is searched and not only filtered. A region is never empty: `start` is a fe
 query itself where it is feasible.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,6 +56,9 @@ class Region:
     `keeps_x` tells that the query's own cell is feasible even if it is not on the column's grid.
     `center` meets the half-spaces with room to spare where that is possible. No row of the region is nearer
     to the query than `begins`, which is certain; `start` is as near as that where it could be proved.
+
+    While the boxes of many queries are made, one of these holds them all, each array with a first axis of
+    queries: `project` and `snap` then take one row a query.
     """
 
     x: Array
@@ -144,22 +148,24 @@ class Region:
         return xp.where(self.held, self.x, self.lower), xp.where(self.held, self.x, self.upper)
 
     @cached_property
-    def _keeps_outside(self) -> bool:
-        """Whether a cell of the query is feasible though it lies outside the bounds."""
+    def _kept_outside(self) -> Array | None:
+        """The cells of the query that are feasible though they lie outside the bounds; None without any."""
         outside = (self.x < self.lower) | (self.x > self.upper)
-        return bool(namespace(self.x).any(self.keeps_x & ~self.held & outside))
+        kept = self.keeps_x & ~self.held & outside
+        return kept if bool(namespace(self.x).any(kept)) else None
 
     @cached_property
     def _is_box(self) -> bool:
         """Whether the bounds alone tell which cells are feasible: no levels, nothing missing."""
         xp = namespace(self.x)
-        return not (self._has_levels or self._keeps_outside or bool(xp.any(xp.isnan(self.x))))
+        keeps_outside = self._kept_outside is not None
+        return not (self._has_levels or keeps_outside or bool(xp.any(xp.isnan(self.x))))
 
     @cached_property
     def free(self) -> Array:
         """Which columns can take more than one value."""
         xp = namespace(self.lower)
-        several = xp.sum(xp.astype(self.allowed, xp.int64), axis=1) > 1
+        several = xp.sum(xp.astype(self.allowed, xp.int64), axis=-1) > 1
         return ~self.held & xp.where(self.discrete, several, self.lower < self.upper)
 
     @cached_property
@@ -181,19 +187,20 @@ class Region:
         low, high = self._ends
         # Quicker than the namespace's clip, which makes copies of the bounds first.
         clipped = xp.minimum(xp.maximum(Z, low), high)
-        if not self._keeps_outside:
+        if self._kept_outside is None:
             return clipped
-        return xp.where(self.keeps_x & (Z == self.x), self.x, clipped)
+        return xp.where(self._kept_outside & (Z == self.x), self.x, clipped)
 
     def _is_allowed(self, Z: Array) -> Array:
         """Look up every discrete code in its column's row of `allowed`; true for other columns."""
         xp = namespace(Z)
         if not self._has_levels:
             return xp.ones(Z.shape, dtype=xp.bool)
-        width = self.allowed.shape[1]
+        width = self.allowed.shape[-1]
         codes = xp.clip(xp.where(xp.isnan(Z), xp.zeros_like(Z), Z), 0, width - 1)
         codes = xp.where(self.discrete, xp.round(codes), xp.zeros_like(codes))
-        flat = xp.astype(codes, xp.int64) + width * xp.arange(Z.shape[-1])
+        first = width * xp.reshape(xp.arange(math.prod(self.x.shape)), self.x.shape)
+        flat = xp.astype(codes, xp.int64) + first
         found = xp.take(xp.reshape(self.allowed, (-1,)), xp.reshape(flat, (-1,)))
         return xp.reshape(found, Z.shape) | ~self.discrete
 
