@@ -82,8 +82,10 @@ def _in_balls(
 
 
 def _block(ledger: Ledger, count: int, draws: Draws) -> tuple[Matrix, Vector]:
-    rng, columns = draws.generator, ledger.regions.x.shape[1]
-    far = 1.0 - rng.random(count)
+    """Return ways and how far to go on each; the first of them are the same however many are asked for."""
+    shape = count, ledger.regions.x.shape[1]
+    far = 1.0 - draws.of("far").generator.random(count)
     if ledger.metric.adds_squares:
-        return rng.normal(size=(count, columns)), far
-    return rng.exponential(size=(count, columns)) * rng.choice([-1.0, 1.0], size=(count, columns)), far
+        return draws.of("way").generator.normal(size=shape), far
+    signs = np.sign(draws.of("sign").generator.random(shape) - 0.5)
+    return draws.of("way").generator.exponential(size=shape) * signs, far

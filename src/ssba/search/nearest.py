@@ -264,7 +264,7 @@ def _levels(search: Search) -> None:
     parents = Herd(*ledger.nearest(at, SETTINGS.levels.parents))
     swap(ledger, parents, ends.of(at), draws, rounds=1)
     if not search.by_labels:
-        buy(ledger, at[~search.steps[at]], draws.of("buy"))
+        buy(ledger, at[~search.steps[at]], draws.of("buy"), SETTINGS.buy.idle_without_steps)
 
 
 def _finish(search: Search) -> None:

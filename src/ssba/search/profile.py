@@ -20,18 +20,18 @@ from ssba.search.swaps import nearest_few
 _NEVER = -1e300
 
 
-def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
+def buy(ledger: Ledger, at: Numbers, draws: Draws, idle_rounds: int) -> None:
     """Choose the values of all columns anew, as cheap as the target allows if columns add up; and again.
 
     The scores of single changes are asked for around the start, the row that missed by least among those
-    bought before, and the best row, in turn.
+    bought before, and the best row, in turn; until so many rounds one after the other gained nothing.
     """
     settings = SETTINGS.buy
     at = at[np.isfinite(ledger.best[at])]
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     missed = ledger.regions.start.copy()
     for number in range(settings.rounds):
-        at = at[ledger.goes_on(at) & (idle[at] < settings.idle)]
+        at = at[ledger.goes_on(at) & (idle[at] < idle_rounds)]
         if not len(at):
             return
         before = ledger.best.copy()

@@ -148,31 +148,34 @@ class _Field:
 
     def __post_init__(self) -> None:
         self.alive = np.ones(len(self.low), dtype=bool)
+        self.is_over = np.zeros(int(self.group[-1]) + 1, dtype=bool)
         if self.margins is not None:
             self.below, self.above = self.margins[0].copy(), self.margins[1].copy()
 
     def still_running(self, keep: int, tolerance: float, step: int) -> Numbers:
         """Let those out that cannot win; return the rays whose brackets are still too wide to tell."""
         near, far = self.rays.distances(self.low), self.rays.distances(self.high)
-        running = np.flatnonzero(self.alive)
+        # A race that is over stays as it is, however long others go on.
+        running = np.flatnonzero(self.alive & ~self.is_over[self.group])
         order = running[np.lexsort((far[running], self.group[running]))]
         group = self.group[order]
         rank = rank_within(group)
         leads = rank < keep
         # The bar of a race is how far its last leader is at most.
-        bar = np.zeros(int(self.group[-1]) + 1)
+        bar = np.zeros(len(self.is_over))
         np.maximum.at(bar, group[leads], far[order[leads]])
         if self.margins is None:
             order = order[leads | (near[order] < bar[group])]
         elif step:
             order = self._promising(order, keep)
-        self.alive[:] = False
+        self.alive[running] = False
         self.alive[order] = True
         wide = far > near * (1 + tolerance)
         # A race is over once its leaders are known closely enough.
         undecided = np.zeros(len(bar), dtype=bool)
         leaders = order[rank_within(self.group[order]) < keep]
         undecided[self.group[leaders[wide[leaders]]]] = True
+        self.is_over |= ~undecided
         waiting = np.sort(order)
         return waiting[wide[waiting] & undecided[self.group[waiting]]]
 

@@ -36,7 +36,7 @@ def rough_search(ledger: Ledger, rows: Matrix, at: Numbers, draws: Draws) -> Non
     else:
         herd = Herd(rows, at).with_rows(ledger.best_row[names], names)
         swap(ledger, herd, donors, draws.of("swap"), SETTINGS.swaps.rounds_with_scores)
-        buy(ledger, names, draws.of("buy"))
+        buy(ledger, names, draws.of("buy"), SETTINGS.buy.idle)
     pull_back(ledger, ledger.best_row[names], names, draws.of("last"), sections=settings.sections)
 
 

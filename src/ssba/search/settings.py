@@ -138,6 +138,7 @@ class BuySettings:
     halvings: int = 16
     rounds: int = 12
     idle: int = 3
+    idle_without_steps: int = 2
     tried: int = 200
     followed: int = 8
     more: float = 0.4
