@@ -22,7 +22,7 @@ from ssba.arguments import file_to_write, instance, mapping, number, one_of, who
 from ssba.columns.distance import Norm, ScaleName
 from ssba.columns.features import Declaration
 from ssba.columns.frames import row_name
-from ssba.columns.layout import row_label, row_labels
+from ssba.columns.layout import RowLabel, row_label, row_labels
 from ssba.constraints.hints import small_percents
 from ssba.constraints.lists import Constraints, constraint_list, constraints_by_row, refuse_targets
 from ssba.engine import Engine, Settings, build_engine
@@ -260,9 +260,8 @@ class Explainer:
         given = constraint_list(constraints, engine.space.by_name)
         for hint in small_percents(x[None, :], [given], engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
-        request = Request(x, given, self._checked(options, fields))
-        found = self._answer(engine, [request], budget, boundary, False)[0]
-        return replace(found, row_label=row_label(row))
+        request = Request(x, given, self._checked(options, fields), row_label=row_label(row))
+        return self._answer(engine, [request], budget, boundary, False)[0]
 
     def explain_many(
         self,
@@ -289,7 +288,10 @@ class Explainer:
         for hint in small_percents(X, by_row, engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
         checked = self._checked(options, fields)
-        requests = [Request(x, own, checked) for x, own in zip(X, by_row, strict=True)]
+        labels: Sequence[RowLabel | None] = row_labels(rows) or [None] * len(X)
+        requests = [
+            Request(x, own, checked, row_label=label) for x, own, label in zip(X, by_row, labels, strict=True)
+        ]
         try:
             found = self._answer(engine, requests, budget, boundary, progress)
         except ModelError:
@@ -297,8 +299,6 @@ class Explainer:
                 position, error = failed
                 raise ModelError(f"{row_name(rows, position)}: {error}") from error
             raise
-        if (labels := row_labels(rows)) is not None:
-            found = [replace(one, row_label=label) for one, label in zip(found, labels, strict=True)]
         return Explanations(tuple(found), engine.space.layout)
 
     def plan(

@@ -115,13 +115,21 @@ class TestReaching:
         made = engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000, scale="none")
         z = np.array([1.6, 2.0, 2.0])
         expected = np.linalg.norm(MANY[MANY[:, 0] > 1.5] - z, axis=1).min()
-        assert made.background.distance_to(z, Reach(True), never) == pytest.approx(expected, rel=1e-12)
+        found = made.background.distances_to(z[None, :], Reach(True), never)
+        assert found == pytest.approx([expected], rel=1e-12)
 
     def test_no_row_that_reaches_is_infinitely_far(self) -> None:
         goal = ValueBetween(50.0, 60.0)
-        assert np.isinf(
-            engine(lambda rows: rows[:, 0], target=goal).background.distance_to(X[0], goal, never)
-        )
+        background = engine(lambda rows: rows[:, 0], target=goal).background
+        assert np.isinf(background.distances_to(X[:5], goal, never)).all()
+
+    def test_distances_to_the_data_are_the_same_alone_and_together(self) -> None:
+        one, other = (engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000) for _ in range(2))
+        rows = np.random.default_rng(2).normal(size=(40, 3))
+        together = one.background.distances_to(rows, Reach(True), never)
+        alone = [other.background.distances_to(row[None, :], Reach(True), never)[0] for row in rows]
+        assert together.tolist() == alone
+        assert one.tally.rows == other.tally.rows
 
     def test_rows_with_missing_cells_are_guesses_and_never_asked_about_as_they_are(self) -> None:
         data = pd.DataFrame(X, columns=list("abc"))

@@ -11,6 +11,8 @@ from tests.problems import half_space
 from tests.support import every
 
 import ssba
+from ssba.engine import Settings, build_engine
+from ssba.pipeline.few_digits import short_forms
 
 WEIGHTS = (1.0, 2.0, -1.5)
 plane = half_space(*WEIGHTS, at=1.0)
@@ -107,3 +109,34 @@ def test_a_query_off_its_step_keeps_the_cells_that_need_not_change() -> None:
     best = explainer.explain({"a": 4.49, "b": -0.77}).best
     assert best is not None
     assert best.changes == {"b": (-0.77, 0.25)}
+
+
+class TestForms:
+    @pytest.mark.parametrize("decimals", [None, 0, 2])
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_those_of_many_rows_are_those_of_each(self, decimals: int | None, dtype: Any) -> None:
+        rng = np.random.default_rng(7)
+        rows = (rng.normal(size=(300, 4)) * [1, 100, 0.01, 10]).astype(dtype)
+        rows = rows if decimals is None else rows.round(decimals)
+        made = build_engine(
+            lambda rows: np.asarray(rows)[:, 0] > 0,
+            rows,
+            Settings(target=True, features={"x3": ssba.numeric(step=0.5)}),
+        )
+        x = made.judging.background[:40]
+        found = made.space.grid.snap(
+            x + rng.normal(size=x.shape) * made.metric.scale * (rng.random(x.shape) < 0.5)
+        )
+        together = short_forms(made, found, x)
+        alone = [short_forms(made, found[i : i + 1], x[i : i + 1]) for i in range(len(x))]
+        np.testing.assert_array_equal(together.rows, np.concatenate([one.rows for one in alone]))
+        assert together.of.tolist() == [i for i, one in enumerate(alone) for _ in one.of]
+
+    def test_the_last_is_the_row_as_it_was_found(self) -> None:
+        made = build_engine(plane, data(2), Settings(target=True, scale="none"))
+        found = np.array([[0.123456789, 0.5, -0.25], [0.1, 0.2, 0.3]])
+        x = np.array([[0.0, 0.5, 0.0], [0.1, 0.2, 0.3]])
+        forms = short_forms(made, found, x)
+        ends = np.flatnonzero(np.diff(forms.of, append=2))
+        np.testing.assert_array_equal(forms.rows[ends], found)
+        assert forms.of.tolist().count(1) == 1

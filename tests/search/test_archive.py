@@ -174,7 +174,7 @@ def test_stopping_closes_the_search() -> None:
 def test_what_was_found_before_counts_with_what_is_asked() -> None:
     kept = archive()
     rows = np.array([[2.0, 0.0], [3.0, 0.0]])
-    kept.begin_with(rows, kept.metric.distance(rows, kept.region.x))
+    kept.add(rows, kept.metric.distance(rows, kept.region.x))
     assert kept.best_distance == 2
     assert kept.rows_asked == 0
     run(asking([[2.5, 0.0]]), kept)

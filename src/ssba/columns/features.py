@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssba.arguments import is_number, listed, listing, mapping, number
 from ssba.columns.dates import date_text, day_number
@@ -206,6 +207,17 @@ class Feature:
         if self.kind == "date":
             return date_text(code)
         return int(code) if self.kind == "integer" else float(code)
+
+    def values(self, codes: NDArray[np.float64]) -> list[Any]:
+        """Decode a column of numbers to the user's values.
+
+        >>> Feature("pain", "ordinal", ("none", "some")).values(np.array([1.0, np.nan]))
+        ['some', None]
+        """
+        cells: list[float] = codes.tolist()
+        if self.kind == "numeric":
+            return [None if cell != cell else cell for cell in cells]
+        return [self.value(cell) for cell in cells]
 
     def _level_code(self, value: Any) -> float:
         try:

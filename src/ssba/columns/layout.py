@@ -90,7 +90,10 @@ def layout_of(data: Any, names: Sequence[str]) -> Layout:
 def row_labels(rows: Any) -> tuple[RowLabel, ...] | None:
     """Return the labels of a pandas frame's rows; None where rows have none."""
     labels = index_of(rows)
-    return None if labels is None else tuple(RowLabel(one, _index_names(rows)) for one in labels)
+    if labels is None:
+        return None
+    names = _index_names(rows)
+    return tuple(RowLabel(one, names) for one in labels)
 
 
 def row_label(row: Any) -> RowLabel | None:

@@ -138,9 +138,12 @@ class Space:
 
     def row_values(self, z: Matrix) -> dict[str, Any]:
         """Return one encoded row as the user's values, None for missing cells."""
-        return {
-            feature.name: feature.value(float(code)) for feature, code in zip(self.features, z, strict=True)
-        }
+        return self.rows_values(z[None, :])[0]
+
+    def rows_values(self, Z: Matrix) -> list[dict[str, Any]]:
+        """Return encoded rows as the user's values, a dict each."""
+        columns = [feature.values(Z[:, j]) for j, feature in enumerate(self.features)]
+        return [dict(zip(self.names, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
     def _cells(self, row: Any) -> list[Any]:
         if isinstance(row, Mapping):

@@ -65,6 +65,24 @@ class AskedRows:
             found.append(self._reaching(goal, i + 1))
         return np.concatenate(found)
 
+    @property
+    def unasked(self) -> list[int]:
+        """The numbers of the blocks that were not asked about yet."""
+        return [i for i, answer in enumerate(self._answers) if answer is None]
+
+    def block(self, i: int) -> Matrix:
+        """Return the rows of a block."""
+        return self.rows[self._blocks[i]]
+
+    def reaching_so_far(self, goal: Goal) -> Matrix:
+        """Return the rows that reach a goal, of the blocks that were asked about."""
+        asked = [i for i, answer in enumerate(self._answers) if answer is not None]
+        return np.asarray(self.rows[np.concatenate([self._reaching(goal, i) for i in asked])])
+
+    def reaching_in(self, goal: Goal, i: int) -> Matrix:
+        """Return the rows of a block that reach a goal; it is asked about if it was not yet."""
+        return self.rows[self._reaching(goal, i)]
+
     def reached(self, goal: Goal) -> NDArray[np.bool_]:
         """Tell for all rows whether they reach a goal."""
         reached = np.zeros(len(self.rows), dtype=bool)

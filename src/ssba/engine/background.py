@@ -14,6 +14,7 @@ from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
 from ssba.boundary.points import Sampling, Sides, Stream, shares
 from ssba.columns.distance import Metric
+from ssba.columns.nearest import least_distance
 from ssba.columns.space import Matrix
 from ssba.engine.judging import Judging
 from ssba.errors import ArgumentError, ModelError, TargetError
@@ -105,18 +106,23 @@ class Background:
         found = found[distance[found] < within]
         return np.asarray(known.rows[found[np.argsort(distance[found], kind="stable")]])
 
-    def distance_to(self, z: Vector, goal: Goal, is_over: IsOver) -> float:
-        """Return how far a row is from the nearest chosen row that reaches a goal; infinite without any."""
+    def distances_to(self, Z: Matrix, goal: Goal, is_over: IsOver) -> Vector:
+        """Return how far rows are from the nearest chosen row that reaches a goal; infinite without any.
+
+        Blocks that were not asked about yet are, as long as they may hold a nearer one.
+        """
         known = self.judging.known
-        distance = self._distance(known.rows, z)
-
-        def nearest(found: Sequence[Numbers]) -> float:
-            return float(distance[np.concatenate(found)].min(initial=np.inf))
-
-        def may_hold_nearer(begins: float, found: Sequence[Numbers]) -> bool:
-            return begins < nearest(found) and not is_over()
-
-        return nearest([known.nearest_reaching(goal, distance, may_hold_nearer)])
+        nearest = least_distance(self.metric, Z, known.reaching_so_far(goal))
+        if not (blocks := known.unasked):
+            return nearest
+        begins = np.stack([least_distance(self.metric, Z, known.block(i)) for i in blocks], axis=1)
+        for i in np.flatnonzero((begins < nearest[:, None]).any(axis=1)):
+            for place in np.argsort(begins[i], kind="stable"):
+                if begins[i, place] >= nearest[i] or is_over():
+                    break
+                rows = known.reaching_in(goal, blocks[place])
+                nearest[i] = min(nearest[i], least_distance(self.metric, Z[i : i + 1], rows)[0])
+        return nearest
 
     @cached_property
     def guesses(self) -> Matrix:

@@ -11,9 +11,11 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from ssba.columns.layout import RowLabel
 from ssba.constraints.constraint import Constraint
 from ssba.constraints.regions.compile import Compiled, clashing, compile_queries
 from ssba.engine import Engine
@@ -39,13 +41,17 @@ from ssba.version import __version__
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of an engine about one row; `compiled` and `goal` where they are known already."""
+    """What is asked of an engine about one row; `compiled` and `goal` where they are known already.
+
+    `row_label` is the row's label in a pandas index, which its explanation bears.
+    """
 
     x: Vector
     constraints: tuple[Constraint, ...] = ()
     options: Options = field(default_factory=Options)
     compiled: Compiled | None = None
     goal: Goal | None = None
+    row_label: RowLabel | None = None
 
 
 def explain_requests(
@@ -72,7 +78,7 @@ def explain_requests(
     for state in open_states:
         state.found.status = _status(state)
     seconds = (time.perf_counter() - begun) / max(1, len(states))
-    return [_explanation(state, budget, seconds) for state in states]
+    return _explanations(states, [one.row_label for one in requests], budget, seconds)
 
 
 def search_requests(
@@ -209,20 +215,59 @@ def _stopped(state: QueryState, evidence: Evidence) -> Stopped:
     return "seconds" if state.limits.is_over() else "settled"
 
 
-def _explanation(state: QueryState, budget: Budget, seconds: float) -> Explanation:
+@dataclass(frozen=True)
+class _Shared:
+    """What the explanations of a call have in common: what was said, by goal and by tuple of constraints."""
+
+    budget: Budget
+    seconds: float
+    targets: dict[Goal | None, str]
+    texts: dict[int, tuple[str, ...]]
+    versions: dict[str, str]
+
+
+def _explanations(
+    states: States, labels: Sequence[RowLabel | None], budget: Budget, seconds: float
+) -> list[Explanation]:
+    """Put together what the user gets; what queries share is worked out once."""
+    if not states:
+        return []
+    engine = states[0].engine
+    goals = {state.query.known_goal for state in states}
+    # Queries mostly share one tuple of constraints; comparing these by value would take longer.
+    lists = {id(own): own for own in (state.query.constraints for state in states)}
+    shared = _Shared(
+        budget=budget,
+        seconds=seconds,
+        targets={
+            goal: engine.target_text if goal is None else describe(goal) for goal in (*goals, engine.goal)
+        },
+        texts={name: tuple(one.text for one in own) for name, own in lists.items()},
+        versions={"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()},
+    )
+    queries = engine.space.rows_values(np.stack([state.x for state in states]))
+    return [
+        _explanation(state, (values, label), shared)
+        for state, values, label in zip(states, queries, labels, strict=True)
+    ]
+
+
+def _explanation(
+    state: QueryState, row: tuple[dict[str, Any], RowLabel | None], shared: _Shared
+) -> Explanation:
     engine, query, found = state.engine, state.query, state.found
     assert found.status is not None
     goal = query.known_goal or engine.goal
     return Explanation(
         status=found.status,
-        query=engine.space.row_values(query.x),
+        query=row[0],
         prediction=query.prediction,
         score=query.score,
-        target=engine.target_text if goal is None else describe(goal),
+        target=shared.targets[goal],
         goal=goal,
-        constraints=tuple(one.text for one in query.constraints),
+        constraints=shared.texts[id(query.constraints)],
         options=query.options,
-        budget=budget,
+        budget=shared.budget,
         counterfactuals=tuple(found.answers),
         bounded=found.bounded,
         obstacles=found.obstacles,
@@ -230,12 +275,13 @@ def _explanation(state: QueryState, budget: Budget, seconds: float) -> Explanati
         evidence=(evidence := evidence_of(state)),
         stopped=_stopped(state, evidence),
         rows_used=state.rows_used,
-        seconds=seconds,
+        seconds=shared.seconds,
         seed=engine.seed,
         columns=engine.columns,
         metric=engine.metric.norm,
         layout=engine.space.layout,
+        row_label=row[1],
         model=engine.judging.model.name,
         model_fingerprint=engine.judging.model.fingerprint,
-        versions={"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        versions=dict(shared.versions),
     )

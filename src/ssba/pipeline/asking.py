@@ -1,5 +1,6 @@
 """What the model's answers mean for a query: whether a row gives what is asked for, and by how much."""
 
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.engine.judging import Judging
 from ssba.errors import ModelError
-from ssba.models.model import Output
+from ssba.models.answers import Output, joined
 from ssba.models.targets import Goal, Reply, ValueBetween, shown
 from ssba.options import ScoreMargin
-from ssba.pipeline.state import QueryState
+from ssba.pipeline.state import QueryState, States
+
+Numbers = NDArray[np.int64]
 
 # The margin of a row that reaches the goal but is refused for another reason.
 _JUST_MISSED = -np.finfo(np.float64).tiny
@@ -30,6 +33,44 @@ def judged(state: QueryState, rows: Matrix, output: Output) -> Reply:
     if most is not None:
         reply = just_missed(reply, changed_cells(rows, state.x).sum(axis=1) > most)
     return plausible_reply(state, rows, reply) if state.options.plausible else reply
+
+
+def reader_of(states: States, *, freely: bool = False) -> Callable[[Matrix, Numbers, Output], Reply]:
+    """Return `judged` for rows of several queries at once: it takes rows, their queries, and the answers.
+
+    `freely` leaves out the limits that options set.
+    """
+    kinds: dict[Hashable, int] = {}
+    kind = np.array([kinds.setdefault(_kind(state), len(kinds)) for state in states])
+    speakers = [states[int(first)] for first in np.unique(kind, return_index=True)[1]]
+    x = np.stack([state.x for state in states])
+    most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
+    has_limit = bool(np.isfinite(most).any()) and not freely
+
+    def read(Z: Matrix, query: Numbers, output: Output) -> Reply:
+        reached, margin = np.zeros(len(Z), dtype=bool), np.empty(len(Z))
+        has_margin = False
+        for number, speaker in enumerate(speakers):
+            rows = np.flatnonzero(kind[query] == number) if len(speakers) > 1 else np.arange(len(Z))
+            if not len(rows):
+                continue
+            reply = goal_reply(speaker, output if len(rows) == len(Z) else output.take(rows))
+            if speaker.options.plausible and not freely:
+                reply = plausible_reply(speaker, Z[rows], reply)
+            reached[rows] = reply.reached
+            if reply.margin is not None:
+                margin[rows], has_margin = reply.margin, True
+        reply = Reply(reached, margin if has_margin else None)
+        return (
+            just_missed(reply, changed_cells(Z, x[query]).sum(axis=1) > most[query]) if has_limit else reply
+        )
+
+    return read
+
+
+def _kind(state: QueryState) -> Hashable:
+    """Return what decides how answers are read, beside the number of changes."""
+    return state.query.goal, state.options.margin, state.options.plausible
 
 
 def goal_reply(state: QueryState, output: Output) -> Reply:
@@ -67,11 +108,16 @@ def predictions(judging: Judging, rows: Matrix, queries: Matrix) -> list[Output]
 
     Rows may miss cells that their query misses; `queries` is that of all rows, or one a row.
     """
-    oracle, missing = judging.oracle(), np.broadcast_to(np.isnan(queries), rows.shape)
-    if judging.batch_matters:
-        return [oracle.verdict(rows[i : i + 1], missing[i : i + 1]) for i in range(len(rows))]
-    output = oracle.verdict(rows, missing)
+    output = verdicts(judging, rows, queries)
     return [output.take(slice(i, i + 1)) for i in range(len(rows))]
+
+
+def verdicts(judging: Judging, rows: Matrix, queries: Matrix) -> Output:
+    """Ask the model itself about rows, and return its answers in one."""
+    oracle, missing = judging.oracle(), np.broadcast_to(np.isnan(queries), rows.shape)
+    if judging.batch_matters and len(rows) > 1:
+        return joined([oracle.verdict(rows[i : i + 1], missing[i : i + 1]) for i in range(len(rows))])
+    return oracle.verdict(rows, missing)
 
 
 def failing_row(judging: Judging, rows: Matrix) -> tuple[int, ModelError] | None:
@@ -93,11 +139,16 @@ def shown_answer(output: Output) -> Any:
 
 def prediction_and_score(judging: Judging, goal: Goal, output: Output) -> tuple[Any, float | None]:
     """Return prediction and score of one row; numbers without the bits that depend on its batch."""
-    (prediction,), (score,) = shown(goal, output, judging.model.classes)
+    return predictions_and_scores(judging, goal, output)[0]
+
+
+def predictions_and_scores(judging: Judging, goal: Goal, output: Output) -> list[tuple[Any, float | None]]:
+    """Return predictions and scores of rows, as `prediction_and_score` gives them."""
+    told, scores = shown(goal, output, judging.model.classes)
     if output.values is not None:
-        number = _nine_digits(float(prediction), goal)
-        return number, number
-    return prediction, None if score is None else float(f"{score:.9g}")
+        return [(number, number) for number in (_nine_digits(float(one), goal) for one in told)]
+    digits = [None if score is None else float(f"{score:.9g}") for score in scores]
+    return list(zip(told, digits, strict=True))
 
 
 def _nine_digits(value: float, goal: Goal) -> float:

@@ -73,7 +73,7 @@ def _note_nearest(states: States) -> None:
             counts = np.isfinite(far).sum(axis=1).tolist()
             for state, own, lengths, count in zip(same[part], order, far, counts, strict=True):
                 if count:
-                    state.found.known[0].begin_with(rows[own[:count]], lengths[:count])
+                    state.found.known[0].add(rows[own[:count]], lengths[:count])
 
 
 def _note_judged(state: QueryState) -> None:

@@ -87,12 +87,12 @@ def ask_all_nearer(state: QueryState) -> Asking[None]:
 def evidence_of(state: QueryState) -> Evidence:
     """Put together what was shown about rows nearer than the nearest row that reached the target."""
     radius = state.found.best_distance
-    drawn = int((state.found.drawn < radius).sum())
+    drawn = int(np.count_nonzero(state.found.drawn < radius))
     exhausted = state.found.exhausted and _is_at(state, radius) and state.query.has_all_regions
     proof = _proof(state) or ("exhausted" if exhausted else None)
     return Evidence(
         nearer_than=None if math.isinf(radius) else radius,
-        asked_nearer=int(sum((one < radius).sum() for one in state.found.missed)),
+        asked_nearer=sum(int(np.count_nonzero(one < radius)) for one in state.found.missed),
         drawn=drawn,
         share=share_bound(drawn),
         lower_bound=_finite_bound(state),
@@ -215,12 +215,12 @@ def _draw_block(
     of = np.concatenate(owners)
     order = np.argsort(of, kind="stable")
     rows, of = np.concatenate(found)[order], of[order]
+    # Where a row is known to reach, none of those that miss is of use.
+    ledger.best[:] = [archive.best_distance for archive in archives]
     ledger.ask(rows, of)
     hand_over(states, archives, ledger)
-    far = ledger.distance(rows, of)
-    for lane, (state, _, _) in enumerate(lanes):
-        if ledger.is_open[state]:
-            distances[state].append(far[of == lane])
+    for state in np.flatnonzero(ledger.is_open & (ledger.asked > 0)).tolist():
+        distances[state].append(states[state].found.missed[-1])
 
 
 def _limits_changes(state: QueryState, archive: Archive) -> bool:

@@ -4,16 +4,22 @@ Found rows lie just past the boundary and have all the digits of a bisection. Th
 shall be the very one that was scored, and have no more digits than the data.
 """
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssba.columns.space import Matrix
+from ssba.engine import Engine
 from ssba.options import SHORTER
 from ssba.pipeline.state import QueryState, Vector
+from ssba.search.ledger import rank_within
 from ssba.search.repeats import different
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
 
 # Digits are counted from the first one of the column's scale; four are one of ten thousand parts of it.
 _DIGITS = range(1, 13)
@@ -28,110 +34,167 @@ _FEW = 3
 _UNIT = 1 + 1e-9
 # How far beyond the found row one in the data's digits is looked for, in its distance from the query.
 _SHARES = (1.0, 1.003, 1.01, 1.03)
+# Cells that are worked on at a time, in each of the forms: what is held in memory stays small.
+_CELLS_AT_ONCE = 1 << 16
 
 
-def short_forms(state: QueryState, row: Vector) -> Matrix:
-    """Return a found row with its changed numbers in few digits, and last as it was found.
+@dataclass(frozen=True)
+class Forms:
+    """Forms of rows, those of each row together, with the number of the row that each is a form of."""
 
-    Forms in no more digits than the data come first: those that are hardly longer than the row, then, where
-    the data have few digits, any. Finer ones are for a boundary so near that none of these reaches.
+    rows: Matrix
+    of: Numbers
+
+    @classmethod
+    def joined(cls, parts: Sequence["Forms"]) -> "Forms":
+        """Return all forms by row, those of an earlier part first."""
+        of = np.concatenate([part.of for part in parts])
+        order = np.argsort(of, kind="stable")
+        return cls(np.concatenate([part.rows for part in parts])[order], of[order])
+
+    @classmethod
+    def chosen(cls, forms: Matrix, wanted: Mask) -> "Forms":
+        """Return the wanted ones of forms [rows, forms, columns]."""
+        number, place = np.nonzero(wanted)
+        return cls(forms[number, place], number)
+
+    def take(self, which: Sequence[int] | Numbers | Mask) -> "Forms":
+        """Return some of them."""
+        return Forms(self.rows[which], self.of[which])
+
+    @property
+    def without_repeats(self) -> "Forms":
+        """The different forms of each row, where they first occur."""
+        return self.take(different(np.column_stack([self.of, self.rows])))
+
+
+def short_forms(engine: Engine, rows: Matrix, x: Matrix) -> Forms:
+    """Return found rows with their changed numbers in few digits, and last as they were found.
+
+    `x` are the rows of their queries. Forms in no more digits than the data come first: those that are hardly
+    longer than the row, then, where the data have few digits, any. Finer ones are for a boundary so near that
+    none of these reaches.
     """
-    changed = _changed_numbers(state, row)
-    if not changed.any():
-        return row[None, :]
-    rounding = _Rounding(state, row, changed)
-    forms = rounding.hardly_longer(rounding.away(digits) for digits in _DIGITS)
-    if np.isfinite(rounding.of_data[changed]).any():
-        forms += rounding.in_digits_of_data()
-        forms += rounding.hardly_longer(rounding.away(digits, finer=True) for digits in _DIGITS[_USUAL:])
-    rows = np.stack([*forms, row])
-    return rows[different(rows)]
+    size = max(1, _CELLS_AT_ONCE // rows.shape[1])
+    found = []
+    for begin in range(0, len(rows), size):
+        some = slice(begin, begin + size)
+        forms = _Rounding(engine, rows[some], x[some]).short_forms()
+        found.append(Forms(forms.rows, forms.of + begin))
+    return Forms.joined(found)
 
 
 def readable_forms(state: QueryState, row: Vector) -> Matrix:
     """Return a row that need not reach the target in few digits: rounded, rounded back, and as it is."""
-    rounding = _Rounding(state, row, _changed_numbers(state, row))
+    rounding = _Rounding(state.engine, row[None, :], state.x[None, :])
     power = 10.0 ** np.minimum(rounding.places(_FINE), rounding.of_data)
-    rows = np.stack([rounding.nearest(row, power), rounding.back(power), row])
+    rows = np.concatenate(
+        [rounding.nearest(row[None, None, :], power)[0], rounding.back(power), row[None, :]]
+    )
     return rows[different(rows)]
-
-
-def _changed_numbers(state: QueryState, row: Vector) -> Vector:
-    engine = state.engine
-    real = ~engine.space.grid.stepped & ~engine.metric.discrete
-    return np.asarray(real & (row != state.x) & ~np.isnan(row))
 
 
 @dataclass(frozen=True)
 class _Rounding:
-    """Roundings of a row's changed numbers."""
+    """Roundings of the changed numbers of rows: forms are [rows, forms, columns]."""
 
-    state: QueryState
-    row: Vector
-    changed: Vector
+    engine: Engine
+    rows: Matrix
+    x: Matrix
 
-    @property
+    @cached_property
+    def changed(self) -> Mask:
+        """The numbers that changed, and may have any value."""
+        real = ~self.engine.space.grid.stepped & ~self.engine.metric.discrete
+        return np.asarray(real & (self.rows != self.x) & ~np.isnan(self.rows))
+
+    @cached_property
     def of_scale(self) -> Vector:
         """The decimals of each column that has the first digit of its scale."""
-        return np.asarray(-np.floor(np.log10(self.state.engine.metric.scale)))
+        return np.asarray(-np.floor(np.log10(self.engine.metric.scale)))
 
-    @property
+    @cached_property
     def of_data(self) -> Vector:
         """The decimals of each column's data, infinite where these have all that floats can hold."""
-        features = self.state.engine.space.features
+        features = self.engine.space.features
         return np.array([np.inf if one.decimals is None else one.decimals for one in features])
 
     def places(self, digits: int) -> Vector:
         """The decimals of each column that so many digits of its scale take."""
         return np.asarray(np.minimum(self.of_scale + digits, _MOST_PLACES))
 
-    def away(self, digits: int, finer: bool = False) -> Vector:
-        """Round to so many digits, of which the data have as many unless `finer` ones are asked for."""
-        places = self.places(digits)
-        return self._away(10.0 ** (places if finer else np.minimum(places, self.of_data)))
+    def short_forms(self) -> Forms:
+        """Return all forms of the rows, the shortest first, and last as they were found."""
+        whole = np.arange(len(self.rows))
+        found = [self._hardly_longer(_DIGITS, finer=False)]
+        few = np.flatnonzero((self.changed & np.isfinite(self.of_data)).any(axis=1))
+        if len(few):
+            part = _Rounding(self.engine, self.rows[few], self.x[few])
+            in_digits, finer = part._in_digits_of_data(), part._hardly_longer(_DIGITS[_USUAL:], finer=True)
+            found += [Forms(in_digits.rows, few[in_digits.of]), Forms(finer.rows, few[finer.of])]
+        return Forms.joined([*found, Forms(self.rows, whole)]).without_repeats
 
-    def _away(self, power: Vector) -> Vector:
-        """Round away from the query, so that it rather adds to the change than undoes it."""
-        upward = self.row > self.state.x
-        return self._kept(np.where(upward, np.ceil(self.row * power), np.floor(self.row * power)) / power)
+    def _hardly_longer(self, digits: range, *, finer: bool) -> Forms:
+        """Return the first few different roundings that are at most a small share longer than the rows.
 
-    def nearest(self, row: Vector, power: Vector) -> Vector:
-        """Round the changed numbers, taken from a row near this one, to the nearest."""
-        return self._kept(np.round(row * power) / power)
+        They have so many digits, of which the data have as many unless `finer` ones are asked for.
+        """
+        places = np.stack([self.places(count) for count in digits])
+        forms = self._away(10.0 ** (places if finer else np.minimum(places, self.of_data)))
+        longest = (1 + SHORTER) * self._distance(self.rows)
+        kept = Forms.chosen(forms, self._distance(forms) <= longest[:, None]).without_repeats
+        return kept.take(rank_within(kept.of) < _MOST_FORMS)
 
-    def back(self, power: Vector) -> Vector:
-        """Round toward the query, so that what a bound allows stays within it."""
-        upward = self.row > self.state.x
-        return self._kept(np.where(upward, np.floor(self.row * power), np.ceil(self.row * power)) / power)
-
-    def in_digits_of_data(self) -> list[Vector]:
-        """Return rows around the found one in the data's digits, the nearest to the query first."""
-        x, power = self.state.x, 10.0 ** np.where(np.isfinite(self.of_data), self.of_data, self.places(_FINE))
+    def _in_digits_of_data(self) -> Forms:
+        """Return forms around the rows in the data's digits, the nearest to the query first."""
+        power = 10.0 ** np.where(np.isfinite(self.of_data), self.of_data, self.places(_FINE))
         # A cell that is filled has no way behind it.
-        way = np.nan_to_num(self.row - x)
-        beyond = (self.row + (share - 1) * way for share in _SHARES)
-        rounded = [self.nearest(one, power) for one in beyond]
-        rows = np.stack([*rounded, self._away(power), *self._either_way(power)])
-        # One unit of the last digit in each number is what a row in the data's digits may cost.
-        rows = rows[(np.abs(rows - self.row)[:, self.changed] <= _UNIT / power[self.changed]).all(axis=1)]
-        return list(rows[np.argsort(self.state.distance(rows), kind="stable")])
+        way = np.nan_to_num(self.rows - self.x)[:, None, :]
+        beyond = self.rows[:, None, :] + (np.array(_SHARES)[:, None] - 1) * way
+        either, wanted = self._either_way(power)
+        forms = np.concatenate([self.nearest(beyond, power), self._away(power[None, :]), either], axis=1)
+        always = np.ones((len(self.rows), len(_SHARES) + 1), dtype=bool)
+        # One unit of the last digit in each number is what a form in the data's digits may cost.
+        near = (np.abs(forms - self.rows[:, None, :]) <= _UNIT / power) | ~self.changed[:, None, :]
+        wanted = np.concatenate([always, wanted], axis=1) & near.all(axis=2)
+        kept = Forms.chosen(forms, wanted)
+        return kept.take(np.lexsort((self._distance(forms)[wanted], kept.of)))
 
-    def _either_way(self, power: Vector) -> Iterator[Vector]:
-        """Yield, where few numbers changed, the row with each of them rounded up or down."""
-        columns = np.flatnonzero(self.changed)
-        for upward in itertools.product((0, 1), repeat=len(columns)) if len(columns) <= _FEW else ():
-            counts = np.floor(self.row * power)
-            counts[columns] += upward
-            yield self._kept(counts / power)
+    def _either_way(self, power: Vector) -> tuple[Matrix, Mask]:
+        """Return, where few numbers changed, rows with each of them rounded up or down; and where that is."""
+        count = self.changed.sum(axis=1)[:, None]
+        numbers = np.arange(2**_FEW)
+        # The bits of a form's number tell which of the changed columns go up; the last bit is the last one's.
+        place = np.maximum(count - np.cumsum(self.changed, axis=1), 0)
+        upward = (numbers[:, None] >> np.minimum(place, _FEW)[:, None, :]) & 1
+        counts = np.floor(self.rows * power)[:, None, :] + upward
+        return self._kept(counts / power), (count <= _FEW) & (numbers < 2 ** np.minimum(count, _FEW))
 
-    def hardly_longer(self, forms: Iterable[Vector]) -> list[Vector]:
-        """Return the first few that are different and at most a small share longer than the row."""
-        longest = (1 + SHORTER) * float(self.state.distance(self.row[None, :])[0])
-        rows = np.stack(list(forms))
-        rows = rows[self.state.distance(rows) <= longest]
-        return [rows[i] for i in different(rows)[:_MOST_FORMS]]
+    def _away(self, power: Matrix) -> Matrix:
+        """Round away from the query, so that it rather adds to the change than undoes it."""
+        scaled = self.rows[:, None, :] * power
+        return self._kept(np.where(self._upward, np.ceil(scaled), np.floor(scaled)) / power)
 
-    def _kept(self, rounded: Vector) -> Vector:
-        """Return the row with its changed numbers rounded; all else stays, on its step or not."""
-        snapped = self.state.engine.space.grid.snap(np.where(self.changed, rounded, self.row)[None, :])[0]
-        return np.where(self.changed, snapped, self.row)
+    def back(self, power: Vector) -> Matrix:
+        """Round toward the query, so that what a bound allows stays within it."""
+        scaled = self.rows[:, None, :] * power
+        return self._kept(np.where(self._upward, np.floor(scaled), np.ceil(scaled)) / power)[:, 0]
+
+    def nearest(self, forms: Matrix, power: Vector) -> Matrix:
+        """Round the changed numbers, taken from forms near the rows, to the nearest."""
+        return self._kept(np.round(forms * power) / power)
+
+    @property
+    def _upward(self) -> Mask:
+        return np.asarray(self.rows > self.x)[:, None, :]
+
+    def _kept(self, rounded: Matrix) -> Matrix:
+        """Return the rows with their changed numbers rounded; all else stays, on its step or not."""
+        changed, rows = self.changed[:, None, :], self.rows[:, None, :]
+        snapped = self.engine.space.grid.snap(np.where(changed, rounded, rows))
+        return np.where(changed, snapped, rows)
+
+    def _distance(self, forms: Matrix) -> Vector:
+        """Return how far rows, or forms of them, are from the queries."""
+        x = self.x if forms.ndim == self.x.ndim else self.x[:, None, :]
+        return np.asarray(self.engine.metric.distance(forms, x))

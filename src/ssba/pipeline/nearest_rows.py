@@ -1,18 +1,19 @@
 """The search for the nearest rows of many queries at once, and what it found, query by query."""
 
+import itertools
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import goal_reply, just_missed, plausible_reply
+from ssba.pipeline.asking import reader_of
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive
+from ssba.search.archives import look_at_new, share_out
 from ssba.search.ledger import Door, Ledger
 from ssba.search.nearest import search_all
 from ssba.search.pools import Pool, Pools
@@ -25,6 +26,7 @@ _WAVES = (4, 16, 64)
 
 def search_nearest(states: States) -> None:
     """Search all regions of all queries; one that begins beyond the best answer of its query is left out."""
+    look_at_new([archive for state in states for archive in state.found.known])
     for state in states:
         if not state.may_go_on:
             _note_end(state)
@@ -45,8 +47,9 @@ def search_nearest(states: States) -> None:
 def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
     if begin >= len(state.query.regions) or not state.may_go_on:
         return []
-    order = np.argsort([region.begins for region in state.query.regions], kind="stable")[begin:end]
-    return [int(i) for i in order if state.found.begins_nearer(state.query.regions[i])]
+    regions = state.query.regions
+    order = sorted(range(len(regions)), key=lambda i: regions[i].begins)[begin:end]
+    return [i for i in order if state.found.begins_nearer(regions[i])]
 
 
 def _search(states: States, chosen: Sequence[tuple[int, int]]) -> None:
@@ -130,16 +133,8 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
     """Return the way to ask the model about rows of several queries at once, and to read its answers."""
     engine, clock = states[0].engine, states[0].limits.clock
     judging, oracle = engine.judging, engine.judging.oracle()
-    x = np.stack([state.x for state in states])
-    missing = np.isnan(x)
-    kinds: dict[Hashable, int] = {}
-    kind = np.array([kinds.setdefault(_kind(state), len(kinds)) for state in states])
-    speakers = {
-        number: next(s for s, k in zip(states, kind, strict=True) if k == number)
-        for number in range(len(kinds))
-    }
-    most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
-    has_limit = bool(np.isfinite(most).any()) and not freely
+    missing = np.isnan(np.stack([state.x for state in states]))
+    reading = reader_of(states, freely=freely)
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
         begun = time.monotonic()
@@ -151,22 +146,7 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
         return reply
 
     def read(Z: Matrix, query: Numbers) -> Reply:
-        output = oracle.output(Z, missing[query])
-        reached, margin = np.zeros(len(Z), dtype=bool), np.empty(len(Z))
-        has_margin = False
-        for number, speaker in speakers.items():
-            rows = np.flatnonzero(kind[query] == number) if len(speakers) > 1 else np.arange(len(Z))
-            if not len(rows):
-                continue
-            reply = goal_reply(speaker, output if len(rows) == len(Z) else output.take(rows))
-            if speaker.options.plausible and not freely:
-                reply = plausible_reply(speaker, Z[rows], reply)
-            reached[rows] = reply.reached
-            if reply.margin is not None:
-                margin[rows], has_margin = reply.margin, True
-        reply = Reply(reached, margin if has_margin else None)
-        if has_limit:
-            reply = just_missed(reply, changed_cells(Z, x[query]).sum(axis=1) > most[query])
+        reply = reading(Z, query, oracle.output(Z, missing[query]))
         if reply.margin is None:
             return reply
         step = judging.margin_step
@@ -179,11 +159,6 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
         np.minimum(left, most_rows),
         states[0].limits.is_over,
     )
-
-
-def _kind(state: QueryState) -> Hashable:
-    """Return what decides how answers are read, beside the number of changes."""
-    return state.query.goal, state.options.margin, state.options.plausible
 
 
 def _one_by_one(ask: Callable[[Matrix, Numbers], Reply], Z: Matrix, query: Numbers) -> Reply:
@@ -207,32 +182,40 @@ def hand_over(
     Of hunts that go on apart only the cost is the query's; those without limits miss other rows than it does.
     """
     regions = ledger.regions
-    none = np.empty(0, dtype=np.int64)
-    rows = np.concatenate([one for one, _, _ in ledger.hits] or [regions.start[:0]])
-    at = np.concatenate([one for _, one, _ in ledger.hits] or [none])
-    order = np.argsort(at, kind="stable")
-    rows, ends = rows[order], np.searchsorted(at[order], np.arange(regions.count + 1))
-    missed = np.concatenate([one for _, one in ledger.misses] or [np.empty(0)])
-    query = np.concatenate([regions.query[one] for one, _ in ledger.misses] or [none])
-    order = np.argsort(query, kind="stable")
-    missed, missed_ends = missed[order], np.searchsorted(query[order], np.arange(len(states) + 1))
-    counted: set[int] = set()
+    if ledger.hits:
+        rows, at, far = (np.concatenate(parts) for parts in zip(*ledger.hits, strict=True))
+        share_out(archives, rows, at, far)
+    margins, owners = ledger.miss_margin.tolist(), regions.query.tolist()
     for number, archive in enumerate(archives):
-        owner = int(regions.query[number])
+        if margins[number] > archive.miss_margin:
+            archive.miss, archive.miss_margin = ledger.miss[number], margins[number]
+    missed = _missed_by_query(ledger)
+    # Of a query with several regions, the first one's archive counts the rows.
+    counting = dict(zip(reversed(owners), reversed(archives), strict=True))
+    asked, is_open = ledger.asked.tolist(), ledger.is_open.tolist()
+    for owner, archive in counting.items():
         state = states[owner]
-        own = rows[ends[number] : ends[number + 1]]
-        archive.record(own, Reply(np.ones(len(own), dtype=bool), None))
-        if ledger.miss_margin[number] > archive.miss_margin:
-            archive.miss, archive.miss_margin = ledger.miss[number], float(ledger.miss_margin[number])
-        if owner not in counted and hunts is not None and hunts[owner].apart:
-            state.spent.rows_apart += int(ledger.asked[owner])
-        elif owner not in counted:
-            archive.rows_asked += int(ledger.asked[owner])
-            if hunts is None or not hunts[owner].freely:
-                state.found.missed.append(missed[missed_ends[owner] : missed_ends[owner + 1]])
-        counted.add(owner)
-        if not ledger.is_open[owner] and not state.may_go_on:
+        if hunts is not None and hunts[owner].apart:
+            state.spent.rows_apart += asked[owner]
+        else:
+            archive.rows_asked += asked[owner]
+        if hunts is None or not hunts[owner].freely:
+            state.found.missed.append(missed[owner])
+        if not is_open[owner] and not state.may_go_on:
             _note_end(state)
+
+
+def _missed_by_query(ledger: Ledger) -> list[Vector]:
+    """Return for each query how far the feasible rows are that did not reach."""
+    count = len(ledger.asked)
+    if not ledger.misses:
+        return [np.empty(0)] * count
+    far = np.concatenate([one for _, one in ledger.misses])
+    query = ledger.regions.query[np.concatenate([one for one, _ in ledger.misses])]
+    order = np.argsort(query, kind="stable")
+    ends = np.searchsorted(query[order], np.arange(count + 1)).tolist()
+    far = far[order]
+    return [far[begin:end] for begin, end in itertools.pairwise(ends)]
 
 
 def _note_end(state: QueryState) -> None:

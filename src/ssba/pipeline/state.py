@@ -162,7 +162,7 @@ class Found:
     @property
     def has_hits(self) -> bool:
         """Whether any row is known to reach the target."""
-        return any(archive.found is not None for archive in self.finders)
+        return any(archive.has_found for archive in self.finders)
 
 
 @dataclass

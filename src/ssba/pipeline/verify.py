@@ -3,22 +3,30 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import holds
+from ssba.constraints.surely_holds import surely_hold
 from ssba.models.model import Output
-from ssba.models.targets import Reply
+from ssba.models.targets import Goal, Reply
 from ssba.options import SHORTER
-from ssba.pipeline.asking import judged, prediction_and_score, predictions
+from ssba.pipeline.asking import judged, predictions_and_scores, reader_of, verdicts
 from ssba.pipeline.few_digits import short_forms
 from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
+from ssba.search.ledger import rank_within
 from ssba.search.pick import APART, NEARER, pick_order
+from ssba.search.regions import Regions
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
 
 # Answers whose margin is thinner than this share of the largest score are asked about once more, alone:
 # a batch and a single row may differ in the last bits of their sums.
@@ -31,13 +39,10 @@ def verify(states: States) -> None:
     Where none passes, more and more are offered at a time, until there are no more: so whatever passes is
     found, however many nearer rows do not. Only the first are checked once the time is up.
     """
-    checks = [_check_of(state) for state in states]
-    open_checks, at_once = checks, 1
+    open_checks, at_once = [_check_of(state) for state in states], 1
     while open_checks:
         offered = [
-            (one, group)
-            for one in open_checks
-            for group in itertools.islice(one.offers, at_once * one.wanted)
+            (one, row) for one in open_checks for row in itertools.islice(one.offers, at_once * one.wanted)
         ]
         if not offered:
             break
@@ -52,64 +57,65 @@ def verify(states: States) -> None:
 
 @dataclass(frozen=True)
 class _Check:
-    """The rows to check for one query, each in several forms, and how many different answers there may be."""
+    """The rows to check for one query, how many different answers there may be, and the answers so far."""
 
     state: QueryState
-    offers: Iterator[Matrix]
+    offers: Iterator[Vector]
     different: int
+    accepted: list[Vector] = field(default_factory=list)
 
     @property
     def wanted(self) -> int:
-        return self.different - len(self.state.found.answers)
+        return self.different - len(self.accepted)
+
+    @property
+    def has_enough(self) -> bool:
+        return len(self.accepted) >= (1 if self.state.limits.is_over() else self.different)
 
 
 def _put_in_order(state: QueryState) -> None:
     """Nearest first; other columns in the order of choice behind the nearest; few changes in that order."""
     options, answers = state.options, state.found.answers
+    if len(answers) < 2:
+        return
     if options.diversity == "levers" or (options.diversity == "distance" and options.sparsity == "none"):
         answers.sort(key=lambda answer: answer.distance)
-    elif options.sparsity == "none" and answers:
+    elif options.sparsity == "none":
         # Where the first was refused, what stands in for it was accepted last.
         answers.insert(0, answers.pop(answers.index(min(answers, key=lambda answer: answer.distance))))
 
 
-def _is_different(state: QueryState, z: Vector) -> bool:
+def _is_different(state: QueryState, z: Vector, earlier: Sequence[Vector]) -> bool:
     """Tell whether a row differs from all answers so far, as `pick_order` means it.
 
     A spare that stands in for a refused row may be much like another answer.
     """
-    changed = changed_cells(z[None, :], state.x)[0]
-    ours = {name for name, moved in zip(state.engine.space.names, changed, strict=True) if moved}
-    nearest = min((one.distance for one in state.found.answers), default=0.0)
-    for one in state.found.answers:
-        theirs = set(one.changes)
-        if not (ours <= theirs or theirs <= ours):
+    if not earlier:
+        return True
+    rows = np.stack([z, *earlier])
+    (far, *others), changed = state.distance(rows).tolist(), changed_cells(rows, state.x)
+    apart = state.engine.metric.distance(rows[:1], rows[1:]).tolist()
+    for theirs, distance, gap in zip(changed[1:], others, apart, strict=True):
+        inside, around = bool((changed[0] <= theirs).all()), bool((changed[0] >= theirs).all())
+        if not (inside or around):
             continue
         if state.options.diversity == "levers":
-            if _is_worth_having(state, (ours, z), (theirs, one)):
+            larger, smaller = (far, distance) if around else (distance, far)
+            # Of two sets of columns one inside the other, the larger is of interest where it is much nearer.
+            if inside != around and larger <= (NEARER + 2 * SHORTER) * smaller:
                 continue
             return False
-        row = state.engine.space.encode_row(one.values)
-        apart = float(state.engine.metric.distance(z[None, :], row)[0])
         # Rows in few digits may lie a little nearer to each other than those that were picked.
-        if apart < (APART - 2 * SHORTER) * nearest:
+        if gap < (APART - 2 * SHORTER) * min(others):
             return False
     return True
-
-
-def _is_worth_having(
-    state: QueryState, ours: tuple[set[str], Vector], theirs: tuple[set[str], Counterfactual]
-) -> bool:
-    """Tell whether, of two sets of columns one inside the other, the larger is much nearer."""
-    (own, z), (other, answer) = ours, theirs
-    far = float(state.distance(z[None, :])[0])
-    larger, smaller = (far, answer.distance) if own > other else (answer.distance, far)
-    return own != other and larger <= (NEARER + 2 * SHORTER) * smaller
 
 
 def _check_of(state: QueryState) -> _Check:
     """Line up the rows to check: up to `k` different ones, then spares that stand in for refused ones."""
     options, found, metric = state.options, state.found, state.engine.metric
+    if options.k == 1 and options.price == 1 and options.radius is None and options.diversity != "levers":
+        return _Check(state, _nearest_first(state), 1)
     rows = found.hits
     if options.radius is not None:
         rows = np.stack(found.robust_rows) if found.robust_rows else rows[:0]
@@ -120,26 +126,94 @@ def _check_of(state: QueryState) -> _Check:
         rows, spares = np.stack(found.by_columns), rows[order]
         order, different = pick_order(rows, state.x, metric, options.k, 0, diversity=options.diversity)
         rows, order = np.concatenate([rows, spares]), [*order, *range(len(rows), len(rows) + len(spares))]
-    return _Check(state, (short_forms(state, rows[i]) for i in order), different)
+    return _Check(state, iter(rows[order]), different)
 
 
-def _accept(offered: Sequence[tuple[_Check, Matrix]]) -> None:
-    """Give each query, of the groups of rows offered for it, the first row that passes every check."""
-    engine, limits = offered[0][0].state.engine, offered[0][0].state.limits
-    rows = np.concatenate([group for _, group in offered])
-    queries = np.concatenate([np.tile(one.state.x, (len(group), 1)) for one, group in offered])
-    written = engine.space.encode(engine.space.decode(rows))
-    outputs = predictions(engine.judging, rows, queries)
-    begin = 0
-    for one, group in offered:
-        state, end = one.state, begin + len(group)
-        state.spent.verified_rows += len(group)
-        enough = len(state.found.answers) >= (1 if limits.is_over() else one.different)
-        for i in range(begin, begin if enough else end):
-            if _is_different(state, written[i]) and passes(state, written[i], outputs[i]):
-                state.found.answers.append(counterfactual(state, written[i], outputs[i]))
-                break
-        begin = end
+def _nearest_first(state: QueryState) -> Iterator[Vector]:
+    """Yield all rows that reached, as `pick_order` has them for one answer; the first is mostly enough."""
+    yield state.found.nearest_row
+    rows = state.found.hits
+    order, _ = pick_order(rows, state.x, state.engine.metric, 1, len(rows))
+    yield from rows[order[1:]]
+
+
+def _accept(offered: Sequence[tuple[_Check, Vector]]) -> None:
+    """Give each query, of the forms of each row offered for it, the first that passes every check."""
+    checks = [one for one, _ in offered]
+    engine = checks[0].state.engine
+    x = np.stack([one.state.x for one in checks])
+    forms = short_forms(engine, np.stack([row for _, row in offered]), x)
+    written = engine.space.encode(engine.space.decode(forms.rows))
+    output = verdicts(engine.judging, forms.rows, x[forms.of])
+    asked = _Asked([one.state for one in checks], forms.of, written, output)
+    ends = np.searchsorted(forms.of, np.arange(len(offered) + 1)).tolist()
+    states, numbers = [], []
+    for one, (begin, end) in zip(checks, itertools.pairwise(ends), strict=True):
+        one.state.spent.verified_rows += end - begin
+        number = None if one.has_enough else asked.first_passing(one, range(begin, end))
+        if number is not None:
+            one.accepted.append(written[number])
+            states.append(one.state)
+            numbers.append(number)
+    chosen = np.array(numbers, dtype=np.int64)
+    answers = counterfactuals(states, written[chosen], output.take(chosen))
+    for state, answer in zip(states, answers, strict=True):
+        state.found.answers.append(answer)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Rows as written, each with the number of its query among some, and what the model says about them."""
+
+    states: States
+    of: Numbers
+    rows: Matrix
+    output: Output
+
+    def first_passing(self, check: _Check, numbers: range) -> int | None:
+        """Return the first of a query's rows that passes every check and is unlike its other answers."""
+        state = check.state
+        for i in numbers:
+            if (
+                self._reaching_inside[i]
+                and _is_different(state, self.rows[i], check.accepted)
+                and (self._sure_to_hold[i] or meets_constraints(state, self.rows[i]))
+                and _stands_alone(state, self.rows[i], is_thin=bool(self._thin[i]))
+            ):
+                return i
+        return None
+
+    @cached_property
+    def _reply(self) -> Reply:
+        return reader_of(self.states)(self.rows, self.of, self.output)
+
+    @cached_property
+    def _thin(self) -> Mask:
+        return _is_thin(self.states[0], self._reply)
+
+    @cached_property
+    def _reaching_inside(self) -> Mask:
+        """Which rows give their query what it asks for, and lie in one of its regions."""
+        parts = [state.query.regions for state in self.states]
+        count = np.array([len(own) for own in parts])
+        first = np.cumsum(count) - count
+        regions = Regions(tuple(itertools.chain(*parts)), np.repeat(np.arange(len(parts)), count))
+        # Every row is held against each region of its query.
+        number = np.repeat(np.arange(len(self.rows)), count[self.of])
+        inside = regions.contains(self.rows[number], first[self.of[number]] + rank_within(number))
+        return np.asarray(self._reply.reached & (np.bincount(number[inside], minlength=len(self.rows)) > 0))
+
+    @cached_property
+    def _sure_to_hold(self) -> Mask:
+        """Which rows meet all constraints for certain; rows that share constraints are checked at once."""
+        sure = np.zeros(len(self.rows), dtype=bool)
+        lists = {id(state.query.constraints): state.query.constraints for state in self.states}
+        own = np.array([id(state.query.constraints) for state in self.states])[self.of]
+        x, features = np.stack([state.x for state in self.states]), self.states[0].engine.space.features
+        for name, constraints in lists.items():
+            rows = np.flatnonzero(own == name)
+            sure[rows] = surely_hold(constraints, x[self.of[rows]], self.rows[rows], features)
+        return sure
 
 
 def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
@@ -147,15 +221,22 @@ def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
     reply = judged(state, z[None, :], verdict)
     if not reply.reached[0] or not is_feasible(state, z):
         return False
-    if _is_thin(state, reply):
+    return _stands_alone(state, z, is_thin=bool(_is_thin(state, reply)[0]))
+
+
+def _stands_alone(state: QueryState, z: Vector, *, is_thin: bool) -> bool:
+    """Tell whether a row reaches alone, where its batch might decide, and the ball around it, if any."""
+    if is_thin:
         alone = state.engine.judging.oracle().verdict(z[None, :], np.isnan(state.x))
         if not judged(state, z[None, :], alone).reached[0]:
             return False
     return state.options.radius is None or ball_holds(state, z)
 
 
-def _is_thin(state: QueryState, reply: Reply) -> bool:
-    return reply.margin is None or abs(float(reply.margin[0])) < _THIN * state.engine.judging.score_size
+def _is_thin(state: QueryState, reply: Reply) -> Mask:
+    if reply.margin is None:
+        return np.ones(len(reply.reached), dtype=bool)
+    return np.asarray(np.abs(reply.margin) < _THIN * state.engine.judging.score_size)
 
 
 def is_feasible(state: QueryState, z: Vector) -> bool:
@@ -165,28 +246,68 @@ def is_feasible(state: QueryState, z: Vector) -> bool:
     most = state.options.max_changes
     if most is not None and changed_cells(z[None, :], state.x).sum() > most:
         return False
-    query, row = state.engine.space.row_values(state.x), state.engine.space.row_values(z)
-    return all(holds(one, query, row, state.engine.space.by_name) for one in state.query.constraints)
+    return meets_constraints(state, z)
+
+
+def meets_constraints(state: QueryState, z: Vector) -> bool:
+    """Check a finished row against every constraint in user units."""
+    space = state.engine.space
+    query, row = space.rows_values(np.stack([state.x, z]))
+    return all(holds(one, query, row, space.by_name) for one in state.query.constraints)
 
 
 def counterfactual(
     state: QueryState, z: Vector, output: Output, to_go: float | None = None
 ) -> Counterfactual:
     """Write a checked row for the user; `to_go` is what a bounded move leaves to the boundary."""
-    query, row = state.engine.space.row_values(state.x), state.engine.space.row_values(z)
-    prediction, score = prediction_and_score(state.engine.judging, state.query.goal, output)
-    return Counterfactual(
-        values=row,
-        changes={name: (query[name], row[name]) for name in row if query[name] != row[name]},
-        distance=float(state.distance(z[None, :])[0]),
-        prediction=prediction,
-        score=score,
-        distance_to_boundary=to_go,
-        distance_to_data=_distance_to_data(state, z),
-        rows_around=None if state.options.radius is None else len(ball_rows(state, z, state.engine.seed)),
-    )
+    return counterfactuals([state], z[None, :], output, to_go)[0]
 
 
-def _distance_to_data(state: QueryState, z: Vector) -> float | None:
-    nearest = state.engine.background.distance_to(z, state.query.goal, state.limits.is_over)
-    return None if math.isinf(nearest) else nearest
+def counterfactuals(
+    states: States, Z: Matrix, output: Output, to_go: float | None = None
+) -> list[Counterfactual]:
+    """Write checked rows, one of each query, for the user."""
+    if not states:
+        return []
+    engine, x = states[0].engine, np.stack([state.x for state in states])
+    queries, rows = engine.space.rows_values(x), engine.space.rows_values(Z)
+    far = np.asarray(engine.metric.distance(Z, x)).tolist()
+    told, near = _told_and_near(states, Z, output)
+    return [
+        Counterfactual(
+            values=row,
+            changes={name: (query[name], cell) for name, cell in row.items() if query[name] != cell},
+            distance=far[i],
+            prediction=told[i][0],
+            score=told[i][1],
+            distance_to_boundary=to_go,
+            distance_to_data=None if math.isinf(near[i]) else near[i],
+            rows_around=_rows_around(states[i], Z[i]),
+            layout=engine.space.layout,
+        )
+        for i, (query, row) in enumerate(zip(queries, rows, strict=True))
+    ]
+
+
+def _told_and_near(
+    states: States, Z: Matrix, output: Output
+) -> tuple[list[tuple[object, float | None]], list[float]]:
+    """Return what the model says about each row, and how far it is from data that reach its goal."""
+    told: list[tuple[object, float | None]] = [(None, None)] * len(states)
+    near = np.empty(len(states))
+    by_goal: dict[Goal, list[int]] = {}
+    for i, state in enumerate(states):
+        by_goal.setdefault(state.query.goal, []).append(i)
+    engine, limits = states[0].engine, states[0].limits
+    for goal, numbers in by_goal.items():
+        rows = np.array(numbers)
+        near[rows] = engine.background.distances_to(Z[rows], goal, limits.is_over)
+        for i, one in zip(
+            numbers, predictions_and_scores(engine.judging, goal, output.take(rows)), strict=True
+        ):
+            told[i] = one
+    return told, near.tolist()
+
+
+def _rows_around(state: QueryState, z: Vector) -> int | None:
+    return None if state.options.radius is None else len(ball_rows(state, z, state.engine.seed))

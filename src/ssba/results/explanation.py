@@ -227,6 +227,8 @@ class Explanation(JsonForm):
             object.__setattr__(self, "bounded", self._laid_out(self.bounded))
 
     def _laid_out(self, answer: Counterfactual) -> Counterfactual:
+        if answer.layout is self.layout and answer.row_label is self.row_label:
+            return answer
         return replace(answer, layout=self.layout, row_label=self.row_label)
 
     @property

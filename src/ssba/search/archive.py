@@ -33,8 +33,11 @@ class Archive:
     memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
     _new: list[Array] = field(default_factory=list)
     _hits: list[Array] = field(default_factory=list)
+    _unsorted: list[tuple[Array, Array]] = field(default_factory=list)
     _found: Array = None
     _distances: Array = None
+    _best: float = np.inf
+    _best_row: Array = None
 
     def record(self, Z: Array, reply: Reply) -> None:
         """Keep what reached the target and is feasible; remember the miss nearest to reaching it."""
@@ -43,38 +46,59 @@ class Archive:
         if reply.margin is not None and Z.shape[0] and not self.has_found:
             self._add_miss(Z, reply)
 
-    def begin_with(self, hits: Array, distances: Array) -> None:
-        """Take feasible rows that reach the target, the nearest first, as found before anything was asked."""
-        self._hits.append(hits)
-        self._found, self._distances = hits[:_FRONT], distances[:_FRONT]
+    def add(self, rows: Array, distances: Array) -> None:
+        """Keep rows, at least one, that are known to be feasible and to reach the target."""
+        self._look_at_new()
+        self._keep(rows, distances)
+
+    def take_new(self) -> Array:
+        """Return the rows that reached and were not looked at yet, and forget them; None without any."""
+        if not self._new:
+            return None
+        rows = self._new[0] if len(self._new) == 1 else namespace(*self._new).concat(self._new)
+        self._new.clear()
+        return rows
 
     def _look_at_new(self) -> None:
         if not self._new:
             return
-        xp = namespace(*self._new)
-        rows = xp.concat(self._new)
-        self._new.clear()
+        rows = self.take_new()
         hits = rows[self.region.contains(rows)] if rows.shape[0] else rows
         if not hits.shape[0]:
             return
-        self._hits.append(hits)
-        distances = self.metric.distance(hits, self.region.x)
-        if self._found is not None:
-            hits = xp.concat([self._found, hits])
-            distances = xp.concat([self._distances, distances])
+        self._keep(hits, self.metric.distance(hits, self.region.x))
+
+    def _keep(self, rows: Array, distances: Array) -> None:
+        self._hits.append(rows)
+        self._unsorted.append((rows, distances))
+        nearest = int(namespace(distances).argmin(distances))
+        if self._best_row is None or float(distances[nearest]) < self._best:
+            self._best, self._best_row = float(distances[nearest]), rows[nearest, :]
+
+    def _sort_in(self) -> None:
+        """Put rows among the nearest; mostly nobody asks for more than the best of them."""
+        self._look_at_new()
+        if not self._unsorted:
+            return
+        before = [] if self._found is None else [(self._found, self._distances)]
+        parts = [*before, *self._unsorted]
+        self._unsorted.clear()
+        xp = namespace(parts[0][0])
+        distances = xp.concat([far for _, far in parts])
         order = xp.argsort(distances, stable=True)[:_FRONT]
-        self._found, self._distances = xp.take(hits, order, axis=0), xp.take(distances, order)
+        self._found = xp.take(xp.concat([rows for rows, _ in parts]), order, axis=0)
+        self._distances = xp.take(distances, order)
 
     @property
     def found(self) -> Array:
         """The nearest rows that reached the target, in order; None while there is none."""
-        self._look_at_new()
+        self._sort_in()
         return self._found
 
     @property
     def distances(self) -> Array:
         """Distances of the rows in `found`."""
-        self._look_at_new()
+        self._sort_in()
         return self._distances
 
     @property
@@ -93,19 +117,21 @@ class Archive:
     @property
     def has_found(self) -> bool:
         """Whether any feasible row asked about reached the target."""
-        return self.found is not None
+        self._look_at_new()
+        return self._best_row is not None
 
     @property
     def best_distance(self) -> float:
         """Distance of the nearest row that reached the target; infinite while there is none."""
-        return float(self.distances[0]) if self.found is not None else np.inf
+        self._look_at_new()
+        return self._best
 
     def nearest(self, count: int) -> Array:
         """Return the nearest different rows that reached the target."""
-        if self.found is None:
+        if not self.has_found:
             return self.region.x[None, :][:0]
         if count == 1:
-            return self.found[:1, :]
+            return self._best_row[None, :]
         return choose(self.found, different(self.found)[:count])
 
 

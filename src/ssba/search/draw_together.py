@@ -51,34 +51,43 @@ def _in_balls(
     of = np.repeat(at, count)
     owner = np.repeat(np.arange(len(at)), count)
     place = rank_within(of)
-    rows, inside = regions.start[of], np.zeros(len(of), dtype=bool)
+    rows, inside = np.empty((len(of), regions.x.shape[1])), np.zeros(len(of), dtype=bool)
     short = radius * (1 - 1e-12)
     most = int(count.max(initial=0))
+    all_free = bool(regions.free[at].all())
+    only_up, only_down = regions.low >= regions.x, regions.high <= regions.x
+    folds = bool(only_up[at].any() or only_down[at].any())
     for number in range(_ROUNDS):
         out = np.flatnonzero(~inside)
         if not len(out):
             break
         way, far = _block(ledger, most, draws.of("ball", number))
-        region = of[out]
-        free = regions.free[region]
-        drawn = np.where(free, way[place[out]], 0.0)
-        if ledger.metric.adds_squares:
-            length = np.sqrt((drawn * drawn).sum(axis=1))
-            share = far[place[out]] ** (1.0 / free.sum(axis=1)) / np.where(length > 0, length, 1.0)
-        else:
-            # Of n + 1 exponentials divided by their sum, the first n are even over the simplex.
-            share = 1.0 / (np.abs(drawn).sum(axis=1) - np.log(far[place[out]]))
-        x = regions.x[region]
-        # Where a column may go one way only, the other half of the ball is folded onto this one.
-        drawn = np.where(regions.low[region] >= x, np.abs(drawn), drawn)
-        drawn = np.where(regions.high[region] <= x, -np.abs(drawn), drawn)
-        moved = x + drawn * (share * short[owner[out]])[:, None] * regions.scale
-        moved = np.where(free, moved, x)
+        region, x = of[out], regions.x[of[out]]
+        drawn = way[place[out]] if all_free else np.where(regions.free[region], way[place[out]], 0.0)
+        drawn = drawn * (_share(ledger, drawn, far[place[out]], region) * short[owner[out]])[:, None]
+        if folds:
+            # Where a column may go one way only, the other half of the ball is folded onto this one.
+            drawn = np.where(only_up[region], np.abs(drawn), drawn)
+            drawn = np.where(only_down[region], -np.abs(drawn), drawn)
+        moved = x + drawn * regions.scale
+        if not all_free:
+            moved = np.where(regions.free[region], moved, x)
         fits = regions.contains(moved, region)
-        moved = regions.snap(moved, region)
-        fits &= ledger.distance(moved, region) < short[owner[out]]
+        if not regions.grid.trivial:
+            moved = regions.snap(moved, region)
+        fits &= ledger.metric.distance(moved, x) < short[owner[out]]
         rows[out], inside[out] = moved, fits
     return rows, of, inside
+
+
+def _share(ledger: Ledger, drawn: Matrix, far: Vector, region: Numbers) -> Vector:
+    """Return what to multiply directions by so that rows lie evenly in the ball of radius 1."""
+    if ledger.metric.adds_squares:
+        length = np.sqrt((drawn * drawn).sum(axis=1))
+        free = ledger.regions.free.sum(axis=1)[region]
+        return np.asarray(far ** (1.0 / free) / np.where(length > 0, length, 1.0))
+    # Of n + 1 exponentials divided by their sum, the first n are even over the simplex.
+    return np.asarray(1.0 / (np.abs(drawn).sum(axis=1) - np.log(far)))
 
 
 def _block(ledger: Ledger, count: int, draws: Draws) -> tuple[Matrix, Vector]:

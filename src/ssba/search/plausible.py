@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.columns.distance import Metric
+from ssba.columns.nearest import flat
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -63,13 +64,4 @@ class Neighbourhood:
 
     def _flat(self, Z: Matrix) -> Matrix:
         """Return rows in which plain L1 or L2 is the metric."""
-        metric = self.metric
-        parts = [(Z / metric.scale * metric.weight)[:, ~metric.discrete]]
-        # Two different levels differ in two of the columns.
-        share = np.sqrt(0.5) if metric.norm == "l2" else 0.5
-        for j in np.flatnonzero(metric.discrete):
-            levels = np.unique(self.rows[:, j])
-            is_level = Z[:, j : j + 1] == levels
-            other = ~is_level.any(axis=1, keepdims=True)
-            parts.append(np.c_[is_level, other] * share * metric.weight[j])
-        return np.concatenate(parts, axis=1)
+        return flat(self.metric, Z, self.rows)
