@@ -5,7 +5,7 @@ import numpy as np
 from ssba.columns.distance import changed_cells
 from ssba.search.draws import Draws
 from ssba.search.ledger import Ledger, rank_within
-from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
+from ssba.search.regions import Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
 
 
@@ -161,8 +161,3 @@ def pairs_within(group: Numbers, most: int) -> tuple[Numbers, Numbers]:
     later = np.where(rank < most, size - rank - 1, 0)
     first = np.repeat(np.arange(len(group)), later)
     return first, first + 1 + rank_within(first)
-
-
-def is_nearer(ledger: Ledger, rows: Matrix, at: Numbers, than: Vector) -> Mask:
-    """Tell which rows are feasible and nearer to their queries than that."""
-    return np.asarray(ledger.regions.contains(rows, at) & (ledger.distance(rows, at) < than))

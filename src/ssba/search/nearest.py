@@ -212,9 +212,8 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
 
 
 def _along_columns(search: Search) -> None:
-    found = search.found
-    few = search.ledger.regions.moves[found].sum(axis=1) <= SETTINGS.race.few_columns
-    along_columns(search.ledger, found[few])
+    planes = search.best.at[search.best.straight]
+    along_columns(search.ledger, np.setdiff1d(search.found, planes))
 
 
 def _elsewhere(search: Search) -> None:
@@ -234,7 +233,6 @@ def _steps(search: Search) -> None:
     at = at[ledger.goes_on(at)]
     if not len(at):
         return
-    along_columns(ledger, at)
     ends = search.ends.of(at)
     one_way = at[search.one_way[at]]
     if len(one_way):

@@ -38,7 +38,9 @@ def score_slopes(ledger: Ledger, z: Matrix, at: Numbers, margin: Vector, width: 
     slopes = np.zeros_like(z)
     gaps = (rows[places, column] - here) / regions.scale[column]
     fine = np.abs(gaps) > _NO_GAP
-    rise = np.asarray(reply.margin) - margin[who]
+    # Scores may be infinite: there is no slope between two of them.
+    with np.errstate(invalid="ignore"):
+        rise = np.asarray(reply.margin) - margin[who]
     fine &= np.isfinite(rise)
     slopes[who[fine], column[fine]] = rise[fine] / gaps[fine]
     return slopes
@@ -58,7 +60,8 @@ def broad_slopes(ledger: Ledger, z: Matrix, at: Numbers, width: Vector) -> Matri
     reply = ledger.ask(np.concatenate(sides), np.concatenate([at[who], at[who]]))
     up, down = np.split(np.asarray(reply.margin), 2)
     gaps = (sides[0][places, column] - sides[1][places, column]) / regions.scale[column]
-    rise = up - down
+    with np.errstate(invalid="ignore"):
+        rise = up - down
     fine = (np.abs(gaps) > _NO_GAP) & np.isfinite(rise)
     slopes = np.zeros_like(z)
     slopes[who[fine], column[fine]] = rise[fine] / gaps[fine]

@@ -8,6 +8,8 @@ from ssba.search.ledger import Ledger
 from ssba.search.regions import Matrix, Numbers, Vector
 
 _SETTLED = 1e-12
+# Bounds beyond this are none: their products would leave the range of numbers.
+_UNBOUNDED = 1e150
 
 
 def feet(ledger: Ledger, z: Matrix, normal: Matrix, at: Numbers) -> Matrix:
@@ -45,7 +47,36 @@ def _foot_l2(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Matri
         if not going.any():
             break
         t = t + np.where(going, short / np.where(room > 0, room, 1.0), 0.0)
+    # From outside its box a query sees columns begin to move one by one: steps by slope may go astray.
+    outside = ((low > 0) | (high < 0)).any(axis=1)
+    if outside.any():
+        t[outside] = _between_turns(normal[outside], offset[outside], low[outside], high[outside])
     return np.minimum(np.maximum(t[:, None] * normal, low), high)
+
+
+def _between_turns(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Vector:
+    """Return the t for which ``normal . clip(t * normal)`` is the offset, or as near to it as the box allows.
+
+    Between the turns, where columns begin and end to move, the sum grows in a straight line.
+    """
+
+    def total(t: Vector) -> Vector:
+        return np.asarray((normal * np.minimum(np.maximum(t[:, None] * normal, low), high)).sum(axis=1))
+
+    steep = normal != 0
+    slope = np.where(steep, normal, 1.0)
+    ends = np.concatenate([np.where(steep, low / slope, 0.0), np.where(steep, high / slope, 0.0)], axis=1)
+    turns = np.sort(np.clip(ends, -_UNBOUNDED, _UNBOUNDED), axis=1)
+    lanes, count = turns.shape
+    every, first, last = np.arange(lanes), np.zeros(lanes, dtype=np.int64), np.full(lanes, count - 1)
+    for _ in range(count.bit_length()):
+        middle = (first + last) // 2
+        beyond = total(turns[every, middle]) > offset
+        first, last = np.where(beyond, first, middle), np.where(beyond, middle, last)
+    begin, end = turns[every, first], turns[every, last]
+    below, above = total(begin), total(end)
+    share = np.clip((offset - below) / np.where(above > below, above - below, 1.0), 0.0, 1.0)
+    return np.asarray(begin + share * (end - begin))
 
 
 def _foot_l1(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Matrix:

@@ -20,7 +20,8 @@ class Regions:
     """Regions of one or many queries.
 
     Every method takes rows and, for each of them, the number of its region. All arithmetic is row by row, so
-    that a row comes out the same alone and among others.
+    that a row comes out the same alone and among others; only where there are linear rows are all rows of one
+    region pulled in together, so that they come out the same whatever other regions there are.
 
     Attributes
     ----------

@@ -1,0 +1,103 @@
+"""Directions that no slope shows: single columns, rows all around the query, draws around the best row."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.search.lanes import DRAWS, REPLIES, Judge, Lanes, judge_of, lane, lanes
+from tests.support import labels_only, setting
+
+from ssba.search.around import along_columns, around_best, elsewhere
+from ssba.search.draws import Draws
+from ssba.search.settings import SETTINGS
+
+
+def box(row: Any, judge: Judge, *texts: str) -> Lanes:
+    """Return a ledger around the origin that knows one row."""
+    width = len(row)
+    where = setting(np.array([[-5.0] * width, [5.0] * width]), scale="none")
+    return lane(where, [0.0] * width, judge, *texts).knows(row)
+
+
+class TestAroundBest:
+    @pytest.mark.parametrize("width", [2, 3])
+    def test_it_gets_into_a_corner(self, width: int) -> None:
+        row = np.ones(width)
+        row[0] = 1.1
+        before, best = float(np.linalg.norm(row)), math.sqrt(width)
+        found = []
+        for seed in range(5):
+            one = box(row, labels_only(lambda Z: (Z >= 1).all(axis=1)))
+            around_best(one.ledger, one.at, Draws((seed,)))
+            assert best <= one.distance < before
+            found.append(one.distance)
+        assert np.mean(found) - best < 0.5 * (before - best)
+
+    def test_what_is_asked_is_feasible_and_nearer_than_the_best(self) -> None:
+        judge = labels_only(lambda Z: Z[:, 0] + Z[:, 1] >= 1.8)
+        one = box([1.5, 1.0, 0.4], judge, "x2 >= 0.3", "x0 <= 2")
+        before = one.distance
+        around_best(one.ledger, one.at, DRAWS)
+        assert one.region.contains(one.asked).all()
+        assert (np.linalg.norm(one.calls[0][0], axis=1) < before).all()
+
+    def test_where_nothing_is_nearer_each_ball_is_drawn_once(self) -> None:
+        one = box([1.0, 0.0, 0.0], labels_only(lambda Z: Z[:, 0] >= 1))
+        around_best(one.ledger, one.at, DRAWS)
+        assert one.distance == 1.0
+        assert [len(rows) for rows, _ in one.calls] == [24, 24, 24]
+
+    @pytest.mark.parametrize("width", [1, 9])
+    def test_one_column_or_many_are_left_alone(self, width: int) -> None:
+        one = box(np.full(width, 2.0), labels_only(lambda Z: (Z >= 1).all(axis=1)))
+        around_best(one.ledger, one.at, DRAWS)
+        elsewhere(one.ledger, one.at, None, DRAWS)
+        assert one.calls == []
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+class TestElsewhere:
+    def test_another_arm_of_the_boundary_is_found_and_gone_down(self, reply: str) -> None:
+        """Around (1.5, 0, 0) nothing is nearer, but behind the query a plane begins at 0.6."""
+        one = box(
+            [1.5, 0.0, 0.0], judge_of(lambda Z: np.maximum(Z[:, 0] - 1.5, -Z[:, 0] - Z[:, 1] - 0.85), reply)
+        )
+        elsewhere(one.ledger, one.at, one.start_margin, DRAWS)
+        best = 0.85 / math.sqrt(2)
+        assert best <= one.distance <= 1.01 * best
+
+    def test_only_feasible_rows_are_asked_about(self, reply: str) -> None:
+        one = box([1.5, 0.0, 0.0], judge_of(lambda Z: Z[:, 0] - 1.5, reply), "x1 <= 0.2", "x0 >= -0.1")
+        elsewhere(one.ledger, one.at, one.start_margin, DRAWS)
+        assert one.region.contains(one.asked).all()
+        assert len(one.asked) >= SETTINGS.around.directions // 2
+
+
+class TestAlongColumns:
+    def test_a_single_column_that_does_it_is_found(self) -> None:
+        one = box(
+            [1.0, 1.0, 1.0, 0.0], labels_only(lambda Z: (Z[:, :3].sum(axis=1) >= 3) | (Z[:, 3] <= -0.9))
+        )
+        along_columns(one.ledger, one.at)
+        assert 0.9 <= one.distance <= 0.9 * (1 + 5e-4)
+        assert not one.ledger.best_row[0, :3].any()
+
+    def test_it_costs_two_rows_a_column_where_there_is_none(self) -> None:
+        one = box([1.0, 1.0, 1.0, 0.0], labels_only(lambda Z: Z[:, :3].sum(axis=1) >= 3))
+        along_columns(one.ledger, one.at)
+        assert len(one.asked) == 8
+        assert (np.linalg.norm(one.asked, axis=1) < math.sqrt(3)).all()
+
+    def test_held_columns_and_bounds_are_kept(self) -> None:
+        one = box([1.0, 1.0], labels_only(lambda Z: Z.sum(axis=1) >= 2), "x1 <= 1", "x0 >= 0")
+        along_columns(one.ledger, one.at)
+        assert one.region.contains(one.asked).all()
+
+    def test_regions_without_a_row_that_reaches_are_left_out(self) -> None:
+        where = setting(np.array([[-5.0] * 3, [5.0] * 3]), scale="none")
+        two = lanes(where, [[0.0] * 3, [1.0] * 3], labels_only(lambda Z: Z[:, 0] >= 2))
+        two.ledger.add_known(np.array([[2.0, 1.0, 0.0]]), np.array([0]))
+        along_columns(two.ledger, two.at)
+        assert two.ledger.asked[1] == 0
+        assert 2 <= two.ledger.best[0] <= 2 * (1 + 5e-4)

@@ -1,0 +1,161 @@
+"""Exchanges by trial: known corners, rows that stay apart, and rows that stay legal."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.search.lanes import DRAWS, Lanes, lane, lanes
+from tests.support import Matrix, every, labels_only, setting
+
+from ssba.search.regions import Numbers
+from ssba.search.settings import SETTINGS
+from ssba.search.swaps import Herd, apart, nearest_few, swap
+
+BOX = setting(np.array([[-4.0] * 5, [4.0] * 5]), scale="none")
+ORIGIN = [0.0] * 5
+
+
+def zeros(count: int) -> Numbers:
+    return np.zeros(count, dtype=np.int64)
+
+
+def herd(rows: Any) -> Herd:
+    rows = np.array(rows, dtype=float, ndmin=2)
+    return Herd(rows, zeros(len(rows)))
+
+
+def swapped(one: Lanes, parents: Any, donors: Any, rounds: int = 12) -> float:
+    one.knows(parents)
+    swap(one.ledger, herd(parents), herd(donors), DRAWS, rounds)
+    return one.distance
+
+
+def either_way(Z: Any) -> Any:
+    """One large step in column 0, or three small ones in columns 1 to 3."""
+    return (Z[:, 0] >= 2.0) | ((Z[:, 1] >= 0.5) & (Z[:, 2] >= 0.6) & (Z[:, 3] <= -0.7))
+
+
+def corner(Z: Any) -> Any:
+    return (Z[:, 0] >= 1.0) & (Z[:, 1] >= 0.5) & (Z[:, 2] <= -0.7)
+
+
+PARENT, DONOR = [[2.0, 0, 0, 0, 0]], [[1.0, 1.5, 1.2, -1.6, 1.0]]
+
+
+def test_one_large_change_is_given_up_for_small_ones_that_a_donor_has() -> None:
+    """No column of (2, 0, 0, 0, 0) can go back; three small steps are |(0.5, 0.6, 0.7)| = 1.049."""
+    found = swapped(lane(BOX, ORIGIN, labels_only(either_way)), PARENT, DONOR)
+    best = math.sqrt(0.5**2 + 0.6**2 + 0.7**2)
+    assert best <= found <= 1.06 * best
+
+
+def test_good_halves_of_two_rows_come_together() -> None:
+    """Each row is good in other columns than the other."""
+    rows = [[1.0, 0.5, -3.5, 0.0, 0.0], [3.5, 3.0, -0.7, 0.0, 0.0]]
+    found = swapped(lane(BOX, ORIGIN, labels_only(corner)), rows, rows)
+    best = math.sqrt(1 + 0.25 + 0.49)
+    assert best <= found <= 1.06 * best
+
+
+@pytest.mark.parametrize("texts", [["x0 <= 3", "x3 == x.x3"], ["x0 - x2 <= 5"]])
+def test_what_is_found_is_feasible_and_nearer(texts: list[str]) -> None:
+    one = lane(BOX, ORIGIN, labels_only(corner), *texts)
+    rows = one.region.pull_in(np.array([[2.0, 1.5, -2.5, 0.0, 0.0], [1.5, 3.0, -3.0, 0.0, 1.0]]))[0]
+    assert swapped(one, rows, rows) < np.linalg.norm(rows, axis=1).min()
+    assert one.region.contains(one.found).all()
+    assert one.region.contains(one.asked).all()
+
+
+MIXED = setting(pd.DataFrame({"r": [-4.0, 4.0, 0.0], "n": [-4, 4, 0], "c": ["u", "v", "w"]}), scale="none")
+
+
+def test_levels_and_whole_numbers_are_exchanged_and_stay_legal() -> None:
+    """r >= 1 with level v is at sqrt(2); the parent has n = 3 instead of the level."""
+    judge = labels_only(lambda Z: (Z[:, 0] >= 1) & ((Z[:, 2] == 1) | (Z[:, 1] >= 3)))
+    one = lane(MIXED, {"r": 0.0, "n": 0, "c": "u"}, judge)
+    assert swapped(one, [[1.0, 3.0, 0.0]], [[2.0, 0.0, 1.0]]) == pytest.approx(math.sqrt(2), rel=0.06)
+    np.testing.assert_array_equal(MIXED.space.encode(MIXED.space.decode(one.asked)), one.asked)
+
+
+def test_a_missing_cell_of_the_query_stays_missing() -> None:
+    where = setting(pd.DataFrame({"a": [0.0, 5.0, None], "b": [0.0, 5.0, 4.0]}), scale="none")
+    one = lane(where, {"a": None, "b": 0.0}, labels_only(lambda Z: Z[:, 1] >= 2))
+    assert swapped(one, [[math.nan, 4.0]], [[math.nan, 5.0]]) < 2.2
+    assert np.isnan(one.asked[:, 0]).all()
+
+
+def test_a_row_that_changes_nothing_has_nothing_to_exchange() -> None:
+    assert swapped(lane(BOX, ORIGIN, labels_only(lambda Z: Z[:, 0] > -9)), [ORIGIN], [ORIGIN]) == 0
+
+
+def test_a_smaller_budget_asks_the_first_rows_of_a_larger_one() -> None:
+    few, many = (lane(BOX, ORIGIN, labels_only(either_way), most=most) for most in (150, math.inf))
+    assert swapped(few, PARENT, DONOR) >= swapped(many, PARENT, DONOR)
+    assert len(few.asked) == 150
+    np.testing.assert_array_equal(many.asked[:150], few.asked)
+
+
+def test_regions_exchange_among_themselves_as_if_alone() -> None:
+    queries, judge = [ORIGIN, [0.2] * 5, [-0.5] * 5], labels_only(either_way)
+    rows = np.array([[2.5, 0, 0, 0, 0], [2.0, 0.3, 0, 0, 0], [3.0, 0, 0.1, 0, 0]])
+    donors = np.array([DONOR[0], [0.4, 1.5, 1.2, -1.6, 1.0], [1.0, 3.0, 1.2, -1.6, 2.0]])
+    three = lanes(BOX, queries, judge)
+    three.ledger.add_known(rows, three.at)
+    swap(three.ledger, Herd(rows, three.at), Herd(donors, three.at), DRAWS, 3)
+    for number in range(3):
+        alone = lane(BOX, queries[number], judge)
+        swapped(alone, rows[number], donors[number], 3)
+        np.testing.assert_array_equal(three.asked_of(number), alone.asked)
+
+
+class TestHerd:
+    def test_further_rows_stand_behind_those_of_their_region(self) -> None:
+        one = Herd(np.array([[1.0], [2.0]]), np.array([0, 1]))
+        more = one.with_rows(np.array([[3.0], [4.0]]), np.array([0, 2]))
+        assert more.at.tolist() == [0, 0, 1, 2]
+        assert more.rows.ravel().tolist() == [1, 3, 2, 4]
+        assert more.of(np.array([0, 2])).rows.ravel().tolist() == [1, 3, 4]
+
+
+def test_the_nearest_few_come_in_order_and_each_once() -> None:
+    two = lanes(BOX, [ORIGIN, ORIGIN], labels_only(corner))
+    rows = np.zeros((7, 5))
+    rows[:, 0] = [3, 1, -1, 1, 2, 4, 3]
+    found, of = nearest_few(two.ledger, rows, np.array([0, 0, 0, 0, 0, 1, 1]), 3)
+    assert found[:, 0].tolist() == [1, -1, 2, 3, 4]
+    assert of.tolist() == [0, 0, 0, 1, 1]
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), spread=st.floats(0.01, 2))
+def test_rows_that_stay_apart_are_the_nearest_of_which_no_two_are_almost_the_same(
+    seed: int, spread: float
+) -> None:
+    """Taken one by one, nearest first: a row is in unless one before it is within a share of its distance."""
+    rng = np.random.default_rng(seed)
+    two = lanes(BOX, [ORIGIN, [1.0] * 5], labels_only(corner))
+    rows, at = 1 + spread * rng.normal(size=(30, 5)), np.repeat([0, 1], [18, 12])
+    found = apart(two.ledger, Herd(rows, at))
+    for number in range(2):
+        mine = rows[at == number]
+        far = np.linalg.norm(mine - two.regions.x[number], axis=1)
+        expected: list[Matrix] = []
+        for i in np.argsort(far, kind="stable"):
+            gaps = [np.linalg.norm(mine[i] - other) for other in expected]
+            if len(expected) < SETTINGS.swaps.parents and all(
+                gap > SETTINGS.swaps.apart * far[i] for gap in gaps
+            ):
+                expected.append(mine[i])
+        np.testing.assert_array_equal(found.rows[found.at == number], expected)
+
+
+def test_no_rows_stay_apart_from_none() -> None:
+    one = lane(BOX, ORIGIN, labels_only(corner))
+    empty = Herd(np.empty((0, 5)), zeros(0))
+    assert len(apart(one.ledger, empty).at) == 0
+    assert len(swap(one.ledger, empty, empty, DRAWS, 3).at) == 0
+    assert every([not one.calls])
