@@ -242,3 +242,12 @@ def test_each_query_counts_once(model: Any, prove: Prove) -> None:
     requests = [Request(x, (), ssba.Options(prove=prove)) for x in X[:6]]
     explain_requests(engine, requests, SMALL, None, lambda: counted.update(["query"]))
     assert counted["query"] == len(requests)
+
+
+def test_a_batch_in_several_parts_is_answered_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    explainer = ssba.Explainer(lambda rows: rows[:, 0] + 0.5 * rows[:, 1] > 1, X)
+    together = explainer.explain_many(X[:11])
+    monkeypatch.setattr("ssba.pipeline.answer.TOGETHER", 4)
+    in_parts = explainer.explain_many(X[:11])
+    assert len(in_parts) == 11
+    assert every(same(one, other) for one, other in zip(together, in_parts, strict=True))
