@@ -32,7 +32,8 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
         start = regions.start[owner]
         numbers = [start + settings.stretch * (rows - start), *(one[owner] for one in donors)]
         aims = np.concatenate([np.where(regions.discrete, rows, one) for one in numbers])
-        owner = np.tile(owner, len(numbers))
+        far, far_of = _far_out(ledger, levels, of)
+        aims, owner = np.concatenate([aims, far]), np.concatenate([np.tile(owner, len(numbers)), far_of])
         fine = ~np.isnan(np.where(regions.moves[owner], aims, 0.0)).any(axis=1)
         order = np.argsort(owner[fine], kind="stable")
         aims, owner = aims[fine][order], owner[fine][order]
@@ -50,6 +51,22 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
             ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
         descend(ledger, ways, start_margin, settings.rounds)
         at = names[ledger.best[names] <= before[names] * (1 - SETTINGS.descent.gain)]
+
+
+def _far_out(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
+    """Return some of the rows with one number changed, either way, as far as that is nearer than the best."""
+    regions, settings = ledger.regions, SETTINGS.levels
+    first = rank_within(at) < settings.far_sets
+    rows, at = rows[first], at[first]
+    who, column = np.nonzero(regions.moves[at])
+    left = ledger.metric.cost(ledger.best[at]) - ledger.metric.cost(ledger.distance(rows, at))
+    length = settings.far_share * ledger.metric.length(left)[who] * regions.scale[column]
+    found = []
+    for sign in (1.0, -1.0):
+        moved = rows[who]
+        moved[np.arange(len(who)), column] += sign * length
+        found.append(moved)
+    return np.concatenate(found), np.concatenate([at[who], at[who]])
 
 
 def _donors(ends: Herd, at: Numbers) -> list[Matrix]:

@@ -166,6 +166,8 @@ class LevelSettings:
     tries: int = 3
     stretch: float = 2.0
     donors: int = 3
+    far_sets: int = 8
+    far_share: float = 0.98
     sets: int = 48
     followed: int = 6
     rounds: int = 2
