@@ -339,3 +339,11 @@ class TestWords:
         del bare["evidence"]
         with pytest.raises(ssba.errors.ArgumentError, match="evidence"):
             ssba.results.Explanation.from_json(json.dumps(bare))
+
+
+def test_no_more_rows_are_said_to_be_asked_than_were() -> None:
+    """On a grid moves come back to the same rows, which are asked about, and counted, once."""
+    data = pd.DataFrame({name: np.arange(60) % size for name, size in (("a", 50), ("b", 40), ("c", 30))})
+    explainer = ssba.Explainer(lambda rows: rows["a"] + rows["b"] + rows["c"] > 70, data, target=True)
+    found = explainer.explain({"a": 10, "b": 10, "c": 10})
+    assert 0 < found.evidence.asked_nearer < found.rows_used

@@ -237,3 +237,14 @@ class TestGroups:
         rows = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 2.0]])
         far = np.array([1.0, 1.0, 1.0, 2.0, 2.0])
         assert are_repeats(rows, zeros(5), far).tolist() == [False, False, True, False, True]
+
+
+def test_a_row_that_is_asked_about_again_is_one_miss() -> None:
+    """On a grid it is known what the model says, so that it is neither asked nor counted a second time."""
+    frame = pd.DataFrame({"n": [-4, 4, 0], "m": [-4, 4, 1]})
+    one = lane(setting(frame, scale="none"), {"n": 0, "m": 0}, labels_only(lambda Z: Z[:, 0] > 3))
+    rows = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0]])
+    for _ in range(2):
+        one.ledger.ask(rows, np.zeros(3, dtype=np.int64))
+    assert one.ledger.asked.tolist() == [2]
+    assert sorted(np.concatenate([far for _, far in one.ledger.misses]).tolist()) == [1.0, 2.0]

@@ -47,7 +47,7 @@ class Ledger:
     miss, miss_margin
         The row of each region that came nearest to the target by score, where none has reached it.
     hits, misses
-        All feasible rows that reached, with their regions, and the distances of those that did not.
+        All feasible rows that reached, with their regions; the distances of those that did not, each once.
     """
 
     regions: Regions
@@ -95,10 +95,10 @@ class Ledger:
             return Reply(reached, margin if self.has_scores else None)
         if len(fits) < count:
             Z, at = Z[fits], at[fits]
-        reply = self._once(Z, at)
+        reply, fresh = self._once(Z, at)
         feasible = self.regions.contains(Z, at)
         hits = reply.reached & feasible
-        self._record(Z, at, hits, feasible, reply.margin)
+        self._record(Z, at, hits, feasible & fresh, reply.margin)
         reached[fits] = hits
         if reply.margin is None:
             return Reply(reached, None)
@@ -145,11 +145,11 @@ class Ledger:
             seen.add(key)
         return fresh
 
-    def _once(self, Z: Matrix, at: Numbers) -> Reply:
-        """Ask about rows that were not asked before; the others are known."""
+    def _once(self, Z: Matrix, at: Numbers) -> tuple[Reply, Mask]:
+        """Ask about rows that were not asked before, the others are known; tell which were asked now."""
         query = self.regions.query[at]
         if not self._repeats:
-            return self._asked(Z, query)
+            return self._asked(Z, query), np.ones(len(Z), dtype=bool)
         keys, memory = self._keys(Z, at), self._memory
         fresh: dict[bytes, int] = {}
         for i, key in enumerate(keys):
@@ -162,7 +162,9 @@ class Ledger:
             memory.update(zip(fresh, zip(reply.reached.tolist(), margins, strict=True), strict=True))
         known = [memory[key] for key in keys]
         reached = np.array([hit for hit, _ in known], dtype=bool)
-        return Reply(reached, np.array([one for _, one in known]) if self.has_scores else None)
+        asked_now = np.zeros(len(Z), dtype=bool)
+        asked_now[list(fresh.values())] = True
+        return Reply(reached, np.array([one for _, one in known]) if self.has_scores else None), asked_now
 
     def _asked(self, Z: Matrix, query: Numbers) -> Reply:
         self.asked += np.bincount(query, minlength=len(self.asked))
@@ -170,10 +172,10 @@ class Ledger:
         reply = self.door.ask(Z, query)
         return Reply(np.asarray(reply.reached), reply.margin)
 
-    def _record(self, Z: Matrix, at: Numbers, hits: Mask, feasible: Mask, margin: Vector | None) -> None:
-        """Keep what reached; note how far away the feasible rows are that did not."""
+    def _record(self, Z: Matrix, at: Numbers, hits: Mask, counted: Mask, margin: Vector | None) -> None:
+        """Keep what reached; note how far away those are that did not, of the feasible rows just asked."""
         distance = self.distance(Z, at)
-        missed = feasible & ~hits
+        missed = counted & ~hits
         self.misses.append((at[missed], distance[missed]))
         found = np.flatnonzero(hits)
         if len(found):
