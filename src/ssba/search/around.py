@@ -5,7 +5,7 @@ import numpy as np
 from ssba.search.descend import descend, ways_from
 from ssba.search.draws import Draws
 from ssba.search.ledger import Ledger
-from ssba.search.rays import Rays, race, rays_to
+from ssba.search.rays import race, rays_to
 from ssba.search.regions import Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
 
@@ -20,33 +20,22 @@ def along_columns(ledger: Ledger, at: Numbers) -> None:
         ends = regions.start[at[who]]
         ends[np.arange(len(who)), column] += sign * ledger.best[at[who]] * regions.scale[column]
         both.append(ends)
-    _try(ledger, np.concatenate(both), np.concatenate([at[who], at[who]]), np.array(settings.along))
+    of = np.concatenate([at[who], at[who]])
+    order = np.argsort(of, kind="stable")
+    pulled, fine = regions.pull_in(np.concatenate(both)[order], of[order])
+    rays = rays_to(ledger, pulled[fine], of[order][fine])
+    shares = rays.shares(settings.along * ledger.best[rays.at])
+    _go_in(ledger, rays.rows(np.arange(len(rays.at)), shares), rays.at)
 
 
-def _try(ledger: Ledger, aims: Matrix, at: Numbers, shares: Vector) -> Numbers:
-    """Ask about rows toward aims at shares of the best distance; go in, and return, where one reaches."""
-    rays, of = _at_most(ledger, aims, at)
-    number = np.repeat(np.arange(len(of)), len(shares))
-    far = np.tile(shares, len(of)) * ledger.best[of[number]]
-    rows = rays.rows(number, rays.take(number).shares(far))
-    return _go_in(ledger, rows, of[number])
-
-
-def _at_most(ledger: Ledger, aims: Matrix, at: Numbers) -> tuple[Rays, Numbers]:
-    pulled, fine = ledger.regions.pull_in(aims, at)
-    order = np.argsort(at[fine], kind="stable")
-    of = at[fine][order]
-    return rays_to(ledger, pulled[fine][order], of), of
-
-
-def _go_in(ledger: Ledger, rows: Matrix, at: Numbers, keep: int = 1) -> Numbers:
+def _go_in(ledger: Ledger, rows: Matrix, at: Numbers) -> Numbers:
     """Ask about those rows that are feasible and nearer than the best; close in where one reaches."""
     kept = np.flatnonzero(ledger.regions.contains(rows, at) & (ledger.distance(rows, at) < ledger.best[at]))
     kept = kept[np.argsort(at[kept], kind="stable")]
     rows, at = rows[kept], at[kept]
     hits = ledger.ask(rows, at).reached
     names, group = np.unique(at[hits], return_inverse=True)
-    race(rays_to(ledger, rows[hits], at[hits]), group, keep, SETTINGS.descent.tight)
+    race(rays_to(ledger, rows[hits], at[hits]), group, 1, SETTINGS.descent.tight)
     return names
 
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
-from ssba.search.settings import SETTINGS
 
 # Gaps between rows below this are none: what they divide would leave the range of numbers.
 _NO_GAP = 1e-280
@@ -100,18 +99,14 @@ def label_normals(
     middle = side * _slopes_of(v, guess)[who, column]
     low = (middle - steepest[who]) * width[who]
     wide = 2 * steepest[who] * width[who]
-    cuts = SETTINGS.descent.cuts
     for number in range(int(halvings.max(initial=0))):
         now = np.flatnonzero(halvings[who] > number)
-        wide[now] /= cuts + 1
-        ask = np.repeat(now, cuts)
-        part = np.tile(np.arange(1, cuts + 1), len(now))
-        mine = who[ask]
-        far = radius[mine] * np.exp(low[ask] + part * wide[ask])
-        rows = np.where(columns[mine], start[mine] + far[:, None] * directions[ask] * regions.scale, z[mine])
-        reached = ledger.ask(regions.snap(rows, at[mine]), at[mine]).reached.reshape(-1, cuts)
-        first = np.where(reached.any(axis=1), reached.argmax(axis=1), cuts)
-        low[now] += first * wide[now]
+        mine = who[now]
+        wide[now] *= 0.5
+        far = radius[mine] * np.exp(low[now] + wide[now])
+        rows = np.where(columns[mine], start[mine] + far[:, None] * directions[now] * regions.scale, z[mine])
+        reached = ledger.ask(regions.snap(rows, at[mine]), at[mine]).reached
+        low[now] += np.where(reached, 0.0, wide[now])
     normals = v.copy()
     normals[who, column] -= side * (low + 0.5 * wide) / width[who]
     return np.where(columns, normals, 0.0)

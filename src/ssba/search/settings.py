@@ -1,4 +1,4 @@
-"""All numbers that steer the search, by move, with what each of them does."""
+"""All numbers that steer the search, by move."""
 
 from dataclasses import dataclass, field
 
@@ -58,7 +58,6 @@ class DescentSettings:
     farther: float = 1.3
     tree_step: float = 0.2
     near: float = 1e-3
-    cuts: int = 1
     halvings: int = 4
     first_look: Look = Look(width=0.05, steepest=2.0, halvings=5)
     quick_look: Look = Look(width=0.05, steepest=1.6, halvings=3)
@@ -150,7 +149,7 @@ class BuySettings:
 class AroundSettings:
     """Directions that no slope shows."""
 
-    along: tuple[float, ...] = (0.99,)
+    along: float = 0.99
     directions: int = 96
     tries: int = 3
     out: float = 1.5
