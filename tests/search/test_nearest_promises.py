@@ -229,7 +229,11 @@ def test_all_feasible_rows_are_hits_or_misses(name: str, reply: str, monkeypatch
     run.search()
     rows, at = (np.concatenate(parts) for parts in zip(*asks, strict=True))
     feasible, reached = run.regions.contains(rows, at), np.asarray(judge(rows).reached)
+    # On a grid, where rows come again, the model is asked once, and the row counts once.
     missed = feasible & ~reached
+    if not run.regions.grid.trivial:
+        keys = row_keys(np.column_stack([run.regions.query[at], rows]))
+        missed &= [key not in keys[:i] for i, key in enumerate(keys)]
     assert same(at[missed], np.concatenate([of for of, _ in run.ledger.misses]))
     assert same(run.ledger.distance(rows, at)[missed], np.concatenate([far for _, far in run.ledger.misses]))
     hits, of, far = (np.concatenate(parts) for parts in zip(*run.ledger.hits, strict=True))
