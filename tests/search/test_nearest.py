@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import LinearConstraint, minimize
+from sklearn.ensemble import RandomForestClassifier
 from tests.search.lanes import DRAWS, REPLIES, Lanes, judge_of, lane, lanes, lanes_in, weighted
 from tests.support import Matrix, Setting, labels_only, setting
 
@@ -346,6 +347,38 @@ def front(width: int) -> Setting:
     return replace(setting(np.r_[rows, [[-5.0] * width, [5.0] * width]], scale="none"), Z=rows)
 
 
+def forest(width: int, seed: int, reply: str, *, whole: bool = False) -> Lanes:
+    """Search a small forest, on real or whole numbers, from a row that it puts on the other side."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-6, 7, size=(300, width)) if whole else rng.normal(size=(300, width))
+    above = rows[:, : width // 2].sum(axis=1) > (3 if whole else 1)
+    model = RandomForestClassifier(10, max_depth=5, random_state=seed).fit(rows, above)
+
+    def margin(Z: Any) -> Any:
+        return model.predict_proba(Z)[:, 1] - 0.5 - 1e-12
+
+    query = rows[margin(rows) < 0][0].tolist()
+    return searched(setting(rows, scale="none"), margin, reply, query=query)
+
+
+MANY = 200
+
+
+def few_steps(Z: Any) -> Any:
+    """Steps of three of many columns."""
+    return np.floor(4 * Z[:, [3, 50, 170]]).sum(axis=1) / 4 - 1.5
+
+
+def slanted(width: int) -> Matrix:
+    weights = np.random.default_rng(2).normal(size=width)
+    return np.asarray(weights / np.linalg.norm(weights))
+
+
+def bowl(Z: Any) -> Any:
+    """Outside a ball whose middle is beside the query."""
+    return ((Z - 0.3) ** 2).sum(axis=1) - 1.5
+
+
 # What each move finds, or saves, that the others do not.
 PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "start": lambda: searched(numbers(3), lambda Z: Z[:, 0] - 1, "labels"),
@@ -360,10 +393,23 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "along columns": lambda: searched(front(12), lonely_column, "labels"),
     "elsewhere": lambda: searched(front(3), arms, "labels"),
     "steps": lambda: searched(numbers(12), staircase, "labels"),
-    "levels": lambda: searched(levelled(), both_levels, "labels", "r <= 5", "s <= 5", query=UNCHANGED),
-    "finish": lambda: searched(numbers(5), lambda Z: np.where(Z[:, 1] >= 0.6, 0.5, -0.5), "scores"),
+    "few of many columns": lambda: lane(numbers(MANY), [0.0] * MANY, judge_of(few_steps, "labels")).search(),
+    "around the best": lambda: forest(6, 1, "labels"),
+    "broad steps": lambda: forest(6, 2, "scores"),
+    "columns back": lambda: forest(6, 1, "scores", whole=True),
+    "without a column": lambda: forest(6, 2, "scores", whole=True),
+    "other levels": lambda: searched(levelled(), both_levels, "labels", "r <= 5", "s <= 5", query=UNCHANGED),
+    "exchanges": lambda: searched(numbers(12), staircase, "labels"),
+    "gains and costs": lambda: forest(10, 2, "scores"),
+    "trades": lambda: forest(6, 0, "labels", whole=True),
+    "columns back finely": lambda: searched(numbers(12), staircase, "scores"),
+    "all columns again": lambda: lane(
+        numbers(MANY), [0.0] * MANY, judge_of(lambda Z: weighted(Z, slanted(MANY)) - 1, "labels")
+    ).search(),
+    "small changes left out": lambda: forest(6, 1, "labels"),
+    "last crossing": lambda: searched(numbers(4), bowl, "scores"),
 }
-SAVE_ROWS = {"stored points", "slope", "known rows"}
+SAVE_ROWS = {"stored points", "slope", "known rows", "few of many columns"}
 
 
 @pytest.mark.parametrize("name", [move.name for move in nearest.MOVES])

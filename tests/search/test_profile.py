@@ -50,7 +50,7 @@ def begun(where: Setting, query: Any, rows: Any, judge: Judge, *texts: str) -> t
 def after(where: Setting, query: Any, rows: Any, judge: Judge, *texts: str) -> Lanes:
     """Return what choosing columns anew made of rows."""
     one, parents = begun(where, query, rows, judge, *texts)
-    buy(one.ledger, np.unique(parents.at), DRAWS, 3)
+    buy(one.ledger, np.unique(parents.at), DRAWS)
     return one
 
 
@@ -92,7 +92,7 @@ def test_levels_are_chosen_instead_of_numbers() -> None:
     worth = np.array([0.0, 1.0, 2.0])
     judge = scored(lambda Z: Z[:, 0] + Z[:, 1] + worth[Z[:, 2].astype(int)] - 2)
     one, parents = begun(where, {"r": 0.0, "n": 0, "c": "u"}, [2.0, 1.0, 0.0], judge)
-    buy(one.ledger, parents.at, DRAWS, 3)
+    buy(one.ledger, parents.at, DRAWS)
     assert one.distance == 0.5
     assert one.ledger.best_row.tolist() == [[0.0, 0.0, 2.0]]
     assert one.region.contains(one.asked).all()
@@ -120,7 +120,7 @@ def test_columns_of_several_regions_are_chosen_as_if_alone() -> None:
     queries, rows = [ORIGIN, [0.2, -0.3, 0.0, 0.1]], np.array([HIGH, [2.0, 2.5, 1.5, 1.0]])
     two = lanes(where, queries, STAIRS)
     two.ledger.add_known(rows, two.at)
-    buy(two.ledger, two.at, DRAWS, 3)
+    buy(two.ledger, two.at, DRAWS)
     for number in range(2):
         alone = after(where, queries[number], rows[number], STAIRS)
         np.testing.assert_array_equal(two.asked_of(number), alone.asked)

@@ -1,4 +1,4 @@
-"""The search on stepped boundaries: known corners, and rows that stay legal."""
+"""Broad steps, and columns taken back after them: known corners, and rows that stay legal."""
 
 import math
 from typing import Any
@@ -10,7 +10,9 @@ from sklearn.ensemble import RandomForestClassifier
 from tests.search.lanes import DRAWS, REPLIES, Lanes, judge_of, lane
 from tests.support import Setting, setting
 
-from ssba.search.rough import rough_search
+from ssba.search.columns import pull_back
+from ssba.search.rough import broad_steps
+from ssba.search.swaps import Herd
 
 WIDTH = 5
 BOX = setting(np.array([[-4.0] * WIDTH, [4.0] * WIDTH]), scale="none")
@@ -18,11 +20,12 @@ ORIGIN = [0.0] * WIDTH
 
 
 def after(where: Setting, query: Any, margin: Any, reply: str, rows: Any, *texts: str) -> Lanes:
-    """Return what the search made of some rows that reach the target."""
+    """Bring some rows that reach the target nearer by broad steps, and take their columns back."""
     one = lane(where, query, judge_of(margin, reply), *texts)
     rows = one.region.pull_in(np.array(rows, dtype=float))[0]
     one.knows(rows)
-    rough_search(one.ledger, rows, np.zeros(len(rows), dtype=np.int64), DRAWS)
+    herd = broad_steps(one.ledger, Herd(rows, np.zeros(len(rows), dtype=np.int64)))
+    pull_back(one.ledger, herd.rows, herd.at, DRAWS, sections=4)
     return one
 
 

@@ -1,4 +1,4 @@
-"""Steps told from smooth boundaries by labels, small changes left out, and walks over the grid."""
+"""Steps told from smooth boundaries by labels, and small changes left out."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from tests.support import labels_only, setting
 
 from ssba.search.descend import Ways, ways_from
 from ssba.search.regions import Numbers
-from ssba.search.steps import has_steps, is_rough, largest_only, shows_face, tidy, walk
+from ssba.search.steps import has_steps, is_rough, largest_only, shows_face, tidy
 
 SIX = setting(np.array([[-5.0] * 6, [5.0] * 6]), scale="none")
 FIVE = setting(np.array([[-5.0] * 5, [5.0] * 5]), scale="none")
@@ -121,23 +121,4 @@ class TestTidy:
     def test_where_nothing_was_found_nothing_is_asked(self) -> None:
         one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z[:, 0] >= 9))
         tidy(one.ledger, one.at)
-        walk(one.ledger, one.at)
-        assert one.calls == []
-
-
-class TestWalk:
-    def test_it_goes_on_while_a_neighbour_is_nearer(self) -> None:
-        where = setting(np.array([[-9, -9], [9, 9]]), scale="none")
-        one = lane(where, [0, 0], labels_only(lambda Z: Z[:, 0] + 2 * Z[:, 1] >= 4)).knows([[6.0, 3.0]])
-        walk(one.ledger, one.at)
-        # No single step leads from there to anything nearer: (1, 2) and (2, 1) are ties of other rows.
-        best = one.ledger.best_row[0]
-        steps = best + np.array([[-1, 0], [1, 0], [0, -1], [0, 1]])
-        nearer = np.linalg.norm(steps, axis=1) < np.linalg.norm(best)
-        assert not (steps[nearer] @ [1, 2] >= 4).any()
-        assert one.ledger.best[0] <= math.sqrt(5)
-
-    def test_real_numbers_are_left_alone(self) -> None:
-        one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z[:, 0] >= 1)).knows([[3.0, 0, 0, 0, 0]])
-        walk(one.ledger, one.at)
         assert one.calls == []

@@ -139,7 +139,7 @@ def test_rows_that_stay_apart_are_the_nearest_of_which_no_two_are_almost_the_sam
     rng = np.random.default_rng(seed)
     two = lanes(BOX, [ORIGIN, [1.0] * 5], labels_only(corner))
     rows, at = 1 + spread * rng.normal(size=(30, 5)), np.repeat([0, 1], [18, 12])
-    found = apart(two.ledger, Herd(rows, at))
+    found = apart(two.ledger, Herd(rows, at), SETTINGS.swaps.parents)
     for number in range(2):
         mine = rows[at == number]
         far = np.linalg.norm(mine - two.regions.x[number], axis=1)
@@ -156,6 +156,6 @@ def test_rows_that_stay_apart_are_the_nearest_of_which_no_two_are_almost_the_sam
 def test_no_rows_stay_apart_from_none() -> None:
     one = lane(BOX, ORIGIN, labels_only(corner))
     empty = Herd(np.empty((0, 5)), zeros(0))
-    assert len(apart(one.ledger, empty).at) == 0
+    assert len(apart(one.ledger, empty, 8).at) == 0
     assert len(swap(one.ledger, empty, empty, DRAWS, 3).at) == 0
     assert every([not one.calls])

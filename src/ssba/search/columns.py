@@ -36,7 +36,7 @@ def pull_back(
         block = draws.of("whole" if whole else "part").normal(int(place.max(initial=0)) + 1, rows.shape[1])
         noise = block[place]
         sizes = metric.parts(rows, regions.start[at]) * np.exp(SETTINGS.columns.disorder * noise)
-        rows = _as_far_as_possible(ledger, rows, limits, at, sizes)
+        rows = as_far_as_possible(ledger, rows, limits, at, sizes)
     return rows, at
 
 
@@ -80,7 +80,7 @@ def _partial_limits(ledger: Ledger, rows: Matrix, at: Numbers, sections: int) ->
     return found
 
 
-def _as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers, sizes: Matrix) -> Matrix:
+def as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers, sizes: Matrix) -> Matrix:
     """Bring the cells of rows to their limits, the largest first; those that cannot go with the rest stay."""
     regions, now = ledger.regions, rows.copy()
     differs = changed_cells(rows, limits)

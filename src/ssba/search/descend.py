@@ -52,6 +52,12 @@ class Ways:
         """Return some of the ways."""
         return Ways(*(getattr(self, one.name)[numbers] for one in fields(self)))
 
+    def and_(self, other: "Ways") -> "Ways":
+        """Return these and others; those of a region in this order."""
+        order = np.argsort(np.concatenate([self.at, other.at]), kind="stable")
+        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return Ways(*(np.concatenate(pair)[order] for pair in pairs))
+
     def put(self, numbers: Numbers, other: "Ways") -> None:
         """Take over how far some of the ways got."""
         for one in fields(self):

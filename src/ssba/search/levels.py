@@ -20,37 +20,35 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     """
     regions, settings = ledger.regions, SETTINGS.levels
     donors = _donors(ends, at)
-    for _ in range(settings.tries):
-        at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]
-        if not len(at):
-            return
-        before, best = ledger.best.copy(), ledger.best_row[at]
-        near, who = neighbours(regions, best, at)
-        levels, of = _levels_changed(ledger, at)
-        rows = np.concatenate([near, best, levels])
-        owner = np.concatenate([at[who], at, of])
-        start = regions.start[owner]
-        numbers = [start + settings.stretch * (rows - start), *(one[owner] for one in donors)]
-        aims = np.concatenate([np.where(regions.discrete, rows, one) for one in numbers])
-        far, far_of = _far_out(ledger, levels, of)
-        aims, owner = np.concatenate([aims, far]), np.concatenate([np.tile(owner, len(numbers)), far_of])
-        fine = ~np.isnan(np.where(regions.moves[owner], aims, 0.0)).any(axis=1)
-        order = np.argsort(owner[fine], kind="stable")
-        aims, owner = aims[fine][order], owner[fine][order]
-        aims, fine = regions.pull_in(aims, owner)
-        aims, owner = aims[fine], owner[fine]
-        hits = ledger.ask(aims, owner).reached
-        rays = rays_to(ledger, aims[hits], owner[hits])
-        # Levels that cost as much as the best row are of no use, whatever the numbers.
-        useful = np.flatnonzero((rays.a > 0) & (rays.distances(np.zeros(len(rays.a))) < before[rays.at]))
-        rays = rays.take(useful)
-        names, group = np.unique(rays.at, return_inverse=True)
-        crossings = race(rays, group, settings.followed, SETTINGS.descent.tight)
-        ways = ways_from(ledger, crossings.rows, names[crossings.group], None)
-        if start_margin is not None and len(ways.at):
-            ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
-        descend(ledger, ways, start_margin, settings.rounds)
-        at = names[ledger.best[names] <= before[names] * (1 - SETTINGS.descent.gain)]
+    at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]
+    if not len(at):
+        return
+    before, best = ledger.best.copy(), ledger.best_row[at]
+    near, who = neighbours(regions, best, at)
+    levels, of = _levels_changed(ledger, at)
+    rows = np.concatenate([near, best, levels])
+    owner = np.concatenate([at[who], at, of])
+    start = regions.start[owner]
+    numbers = [start + settings.stretch * (rows - start), *(one[owner] for one in donors)]
+    aims = np.concatenate([np.where(regions.discrete, rows, one) for one in numbers])
+    far, far_of = _far_out(ledger, levels, of)
+    aims, owner = np.concatenate([aims, far]), np.concatenate([np.tile(owner, len(numbers)), far_of])
+    fine = ~np.isnan(np.where(regions.moves[owner], aims, 0.0)).any(axis=1)
+    order = np.argsort(owner[fine], kind="stable")
+    aims, owner = aims[fine][order], owner[fine][order]
+    aims, fine = regions.pull_in(aims, owner)
+    aims, owner = aims[fine], owner[fine]
+    hits = ledger.ask(aims, owner).reached
+    rays = rays_to(ledger, aims[hits], owner[hits])
+    # Levels that cost as much as the best row are of no use, whatever the numbers.
+    useful = np.flatnonzero((rays.a > 0) & (rays.distances(np.zeros(len(rays.a))) < before[rays.at]))
+    rays = rays.take(useful)
+    names, group = np.unique(rays.at, return_inverse=True)
+    crossings = race(rays, group, settings.followed, SETTINGS.descent.tight)
+    ways = ways_from(ledger, crossings.rows, names[crossings.group], None)
+    if start_margin is not None and len(ways.at):
+        ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
+    descend(ledger, ways, start_margin, settings.rounds)
 
 
 def _far_out(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:

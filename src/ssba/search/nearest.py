@@ -11,17 +11,19 @@ from ssba.search.descend import Ways, descend, ways_from
 from ssba.search.draws import Draws
 from ssba.search.ledger import Ledger, first_of_each, rank_within
 from ssba.search.levels import other_levels
+from ssba.search.narrow import are_wide, columns_that_matter, columns_that_tell, thin_out
 from ssba.search.normals import unit
 from ssba.search.pools import Pools
 from ssba.search.profile import buy
 from ssba.search.rays import race, rays_to
-from ssba.search.regions import Mask, Matrix, Numbers, Vector
-from ssba.search.rough import rough_search
+from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
+from ssba.search.rough import broad_steps
 from ssba.search.settings import SETTINGS
 from ssba.search.starts import Ends, climbed_ends, further_ends, known_ends, slope_ends
-from ssba.search.steps import has_steps, tidy, walk
+from ssba.search.steps import has_steps, tidy
 from ssba.search.stored import Stored, stored_ends
 from ssba.search.swaps import Herd, swap
+from ssba.search.trades import trade, without_columns
 
 
 @dataclass
@@ -30,7 +32,8 @@ class Search:
 
     `start_margin` is the score at each start, None where there are labels only. `ends` are rows that reach
     the target, where the search began. `best` are the ways down that were followed, `steps` the regions whose
-    boundary has steps. `at` are the regions that are searched: a start that reaches needs no search.
+    boundary has steps. `herd` are rows on steps and levels whose columns are taken back and exchanged, with
+    those of `donors`. `at` are the regions that are searched: a start that reaches needs no search.
     """
 
     ledger: Ledger
@@ -44,6 +47,9 @@ class Search:
     one_way: Mask = field(init=False)
     steps: Mask = field(init=False)
     best: Ways = field(init=False)
+    herd: Herd = field(init=False)
+    donors: Herd = field(init=False)
+    all_columns: Regions = field(init=False)
 
     def __post_init__(self) -> None:
         count = self.ledger.regions.count
@@ -51,6 +57,8 @@ class Search:
         self.guess = np.zeros_like(self.ledger.regions.start)
         self.one_way, self.steps = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self.best = ways_from(self.ledger, self.ends.rows, self.ends.at, self.ends.margin)
+        self.herd = self.donors = Herd(self.ends.rows, self.ends.at)
+        self.all_columns = self.ledger.regions
 
     @property
     def by_labels(self) -> bool:
@@ -66,6 +74,7 @@ class Search:
             self.at = self.at[kept]
             self.ends = self.ends.of(self.at)
             self.best = self.best.take(np.flatnonzero(np.isin(self.best.at, self.at)))
+            self.herd, self.donors = self.herd.of(self.at), self.donors.of(self.at)
 
     @property
     def without_ends(self) -> Numbers:
@@ -76,6 +85,19 @@ class Search:
     def found(self) -> Numbers:
         """The regions for which a row is known that reaches the target."""
         return self.at[np.isfinite(self.ledger.best[self.at])]
+
+    @property
+    def without_steps(self) -> Numbers:
+        """The regions with a row that reaches, but for those whose scores ignore small changes."""
+        return np.setdiff1d(self.found, self.best.at[self.best.flat])
+
+    @property
+    def on_grid(self) -> Numbers:
+        """The regions with a row that reaches, and with levels or whole numbers that may change."""
+        regions, found = self.ledger.regions, self.found
+        return np.asarray(
+            found[(regions.free[found] & (regions.discrete | regions.grid.stepped)).any(axis=1)]
+        )
 
 
 @dataclass(frozen=True)
@@ -152,23 +174,60 @@ def _climb(search: Search) -> None:
     search.ends = search.ends.and_(climbed_ends(search.ledger, search.without_ends))
 
 
+def _narrow(search: Search) -> None:
+    """Search only the columns that matter, where a slope does not tell that all of them do."""
+    ledger, ends = search.ledger, search.ends
+    wide = are_wide(ledger, np.setdiff1d(ends.at, np.flatnonzero(search.one_way)))
+    if not len(wide):
+        return
+    thin = thin_out(ledger, ends.of(wide))
+    search.ends = ends.of(np.setdiff1d(ends.at, wide)).and_(thin)
+    matter = columns_that_matter(ledger, thin) | columns_that_tell(ledger, wide)
+    ledger.regions = search.all_columns.narrowed(matter | ~_among(wide, ledger))
+
+
+def _among(at: Numbers, ledger: Ledger) -> Mask:
+    chosen = np.zeros((ledger.regions.count, 1), dtype=bool)
+    chosen[at] = True
+    return chosen
+
+
+def _widen(search: Search) -> None:
+    """Go on with all columns where no steps were told: there, all of them may count."""
+    ledger = search.ledger
+    narrow = (ledger.regions.free != search.all_columns.free).any(axis=1)
+    ledger.regions = search.all_columns
+    at = search.found
+    at = at[narrow[at] & ~search.steps[at] & ledger.goes_on(at)]
+    if search.by_labels and len(at):
+        search.best = way_down(ledger, ways_from(ledger, ledger.best_row[at], at, None), None)
+
+
 def _race_and_descend(search: Search) -> None:
-    ledger, ends, settings = search.ledger, search.ends, SETTINGS.descent
-    # Where stored points or the slope at the query tell which way to go, one way down will do.
-    first = ~search.one_way[ends.at] | (rank_within(ends.at) < SETTINGS.stored.runners)
-    ends = ends.take(np.flatnonzero(first))
+    ledger, ends = search.ledger, search.ends
+    # Where stored points or the slope at the query tell which way to go, that way comes first.
+    led = search.one_way[ends.at]
+    first = ends.take(np.flatnonzero(led & (rank_within(ends.at) < SETTINGS.stored.runners)))
+    ways = _ways_to(search, first, 1)
+    if search.start_margin is not None and len(first.at):
+        aside = known_ends(ledger, search.pools, np.unique(first.at), SETTINGS.starts.second)
+        ways = ways.and_(_ways_to(search, aside, 1))
+    ways = ways.and_(_ways_to(search, ends.take(np.flatnonzero(~led)), SETTINGS.descent.starts))
+    _guess_normals(search, ways)
+    search.best = way_down(ledger, ways, search.start_margin)
+
+
+def _ways_to(search: Search, ends: Ends, most: int) -> Ways:
+    """Return ways down from where rays to some ends cross the boundary, up to so many of each region."""
+    ledger, settings = search.ledger, SETTINGS.descent
     margins = None
     if search.start_margin is not None:
         assert ends.margin is not None
         margins = search.start_margin[ends.at], ends.margin
     names, group = np.unique(ends.at, return_inverse=True)
-    rays = rays_to(ledger, ends.rows, ends.at)
     tolerance = settings.tight if margins is None else settings.first_tolerance
-    crossings = race(rays, group, settings.starts, tolerance, margins=margins)
-    ways = ways_from(ledger, crossings.rows, names[crossings.group], crossings.margin)
-    ways = ways.take(np.flatnonzero(~search.one_way[ways.at] | (rank_within(ways.at) == 0)))
-    _guess_normals(search, ways)
-    search.best = way_down(ledger, ways, search.start_margin)
+    crossings = race(rays_to(ledger, ends.rows, ends.at), group, most, tolerance, margins=margins)
+    return ways_from(ledger, crossings.rows, names[crossings.group], crossings.margin)
 
 
 def _guess_normals(search: Search, ways: Ways) -> None:
@@ -196,7 +255,7 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
         distance[begun.at] = begun.distance
         more = ways.take(others)
         more.look_at(np.arange(len(others)), settings.quick_look)
-        descend(ledger, more, margin, 1, ceiling=distance[more.at])
+        descend(ledger, more, margin, 1 if margin is None else 2, ceiling=distance[more.at])
         ways.put(others, more)
         least = np.full(count, np.inf)
         np.minimum.at(least, ways.at, ways.distance)
@@ -217,19 +276,21 @@ def _along_columns(search: Search) -> None:
 
 
 def _elsewhere(search: Search) -> None:
-    at = np.setdiff1d(search.found, search.best.at[search.best.flat])
-    elsewhere(search.ledger, at, search.start_margin, search.draws)
-    around_best(search.ledger, at, search.draws)
+    elsewhere(search.ledger, search.without_steps, search.start_margin, search.draws)
 
 
-def _steps(search: Search) -> None:
-    """Tell where the boundary has steps, and search there as is right for steps."""
+def _around(search: Search) -> None:
+    around_best(search.ledger, search.without_steps, search.draws)
+
+
+def _tell_steps(search: Search) -> None:
+    """Tell where the boundary has steps, and take rows on it there, more of them than ways were followed."""
     ledger, best, settings = search.ledger, search.best, SETTINGS.steps
     rough = best.flat.copy()
     doubtful = np.flatnonzero(~rough if search.by_labels else ~rough & ~best.optimal)
     rough[doubtful] = has_steps(ledger, best.take(doubtful), search.by_labels)
+    search.steps[best.at[rough]] = True
     at = best.at[rough]
-    search.steps[at] = True
     at = at[ledger.goes_on(at)]
     if not len(at):
         return
@@ -241,52 +302,85 @@ def _steps(search: Search) -> None:
     margins = None
     if search.start_margin is not None and ends.margin is not None:
         margins = search.start_margin[ends.at], ends.margin
-    crossings = race(
-        rays_to(ledger, ends.rows, ends.at), group, settings.starts, settings.tolerance, margins=margins
-    )
-    rough_search(ledger, crossings.rows, names[crossings.group], search.draws.of("rough"))
+    rays = rays_to(ledger, ends.rows, ends.at)
+    crossings = race(rays, group, settings.starts, settings.tolerance, margins=margins)
+    search.herd = Herd(crossings.rows, names[crossings.group])
+    search.donors = search.herd
 
 
-def _levels(search: Search) -> None:
-    """Levels and whole numbers: take columns back, try other levels, exchange cells."""
-    ledger, regions = search.ledger, search.ledger.regions
-    found = search.found
-    at = found[(regions.free[found] & (regions.discrete | regions.grid.stepped)).any(axis=1)]
-    if not len(at):
-        return
-    draws = search.draws.of("levels")
-    rows, of = ledger.nearest(at, 2)
-    pull_back(ledger, rows, of, draws.of("back"))
+def _broad_steps(search: Search) -> None:
+    search.herd = broad_steps(search.ledger, search.herd)
+    search.donors = search.donors.with_rows(search.herd.rows, search.herd.at)
+
+
+def _columns_back(search: Search) -> None:
+    """Take columns back: of the rows on steps, and of the nearest rows where there are levels."""
+    ledger = search.ledger
+    levels = np.setdiff1d(search.on_grid, search.herd.at)
+    herd = search.herd.with_rows(*ledger.nearest(levels, 2))
+    search.herd = Herd(*pull_back(ledger, herd.rows, herd.at, search.draws.of("back")))
+
+
+def _without_columns(search: Search) -> None:
+    ends = Herd(search.ends.rows, search.ends.at).with_rows(search.donors.rows, search.donors.at)
+    found = without_columns(search.ledger, ends, search.on_grid, search.draws.of("without"))
+    search.herd = search.herd.with_rows(found.rows, found.at)
+
+
+def _other_levels(search: Search) -> None:
     ends = Herd(search.ends.rows, search.ends.at)
-    other_levels(ledger, ends, at, search.start_margin)
-    parents = Herd(*ledger.nearest(at, SETTINGS.levels.parents))
-    swap(ledger, parents, ends.of(at), draws, rounds=1)
-    if not search.by_labels:
-        buy(ledger, at[~search.steps[at]], draws.of("buy"), SETTINGS.buy.idle_without_steps)
+    other_levels(search.ledger, ends, search.on_grid, search.start_margin)
 
 
-def _finish(search: Search) -> None:
-    """Leave small changes out, walk the grid, and close in on the last crossing as finely as is worth it."""
+def _exchange(search: Search) -> None:
+    """Exchange cells: in many rounds where there are steps and labels only, in one where there are levels."""
+    ledger, settings = search.ledger, SETTINGS.swaps
+    names = np.unique(search.herd.at)
+    steps, levels = names[search.steps[names]], names[~search.steps[names]]
+    parents = search.herd.of(steps).with_rows(ledger.best_row[steps], steps)
+    swap(ledger, parents, search.donors, search.draws.of("swap"), settings.rounds)
+    parents = Herd(*ledger.nearest(levels, SETTINGS.levels.parents))
+    ends = Herd(search.ends.rows, search.ends.at).of(levels)
+    swap(ledger, parents, ends, search.draws.of("swap levels"), 1)
+
+
+def _trade(search: Search) -> None:
+    trade(search.ledger, search.on_grid, search.draws.of("trade"))
+
+
+def _buy(search: Search) -> None:
+    buy(search.ledger, np.unique(search.herd.at), search.draws.of("buy"))
+
+
+def _finely_back(search: Search) -> None:
+    """Take the columns of the best rows on steps back once more, as far as they go."""
+    ledger = search.ledger
+    at = search.found
+    at = at[search.steps[at] & ledger.goes_on(at)]
+    sections = SETTINGS.steps.sections
+    pull_back(ledger, ledger.best_row[at], at, search.draws.of("last"), sections=sections)
+
+
+def _leave_out(search: Search) -> None:
+    tidy(search.ledger, search.found)
+
+
+def _close_in(search: Search) -> None:
+    """Close in on the last crossing, as finely as is worth it."""
     ledger, settings = search.ledger, SETTINGS.descent
-    tidy(ledger, search.found)
-    walk(ledger, search.found)
     at = search.found
     at = at[ledger.goes_on(at) & ledger.regions.moves[at].any(axis=1)]
     scored = np.isfinite(ledger.best_margin[at]) & (not search.by_labels)
-    if scored.any():
-        assert search.start_margin is not None
-        some = at[scored]
-        rays, margins = (
-            rays_to(ledger, ledger.best_row[some], some),
-            (search.start_margin[some], ledger.best_margin[some]),
-        )
+    some = at[scored]
+    if search.start_margin is not None and len(some):
+        rays = rays_to(ledger, ledger.best_row[some], some)
+        margins = search.start_margin[some], ledger.best_margin[some]
         guess = np.full(len(some), settings.last_guess)
         race(rays, np.arange(len(some)), 1, settings.closely, margins=margins, guess=guess)
     some = at[~scored]
+    rays = rays_to(ledger, ledger.best_row[some], some)
     near = (1 - 2 * settings.roughly) * ledger.best[some]
-    race(
-        rays_to(ledger, ledger.best_row[some], some), np.arange(len(some)), 1, settings.closely, nearest=near
-    )
+    race(rays, np.arange(len(some)), 1, settings.closely, nearest=near)
 
 
 def _always(search: Search) -> bool:
@@ -297,6 +391,10 @@ def _has_ends(search: Search) -> bool:
     return len(search.ends.at) > 0
 
 
+def _has_herd(search: Search) -> bool:
+    return len(search.herd.at) > 0
+
+
 def _lacks_ends(search: Search) -> bool:
     return len(search.without_ends) > 0
 
@@ -305,17 +403,28 @@ def _has_scores(search: Search) -> bool:
     return not search.by_labels and len(search.at) > 0
 
 
-MOVES = (
+MOVES: tuple[Move, ...] = (
     Move("start", _always, _ask_starts),
     Move("stored points", lambda search: search.stored is not None, _use_stored),
     Move("slope", _has_scores, _follow_slope),
     Move("known rows", _lacks_ends, _take_known),
     Move("further rows", _lacks_ends, _look_further),
     Move("climb", lambda search: _has_scores(search) and _lacks_ends(search), _climb),
+    Move("few of many columns", _has_ends, _narrow),
     Move("descent", _has_ends, _race_and_descend),
     Move("along columns", _has_ends, _along_columns),
     Move("elsewhere", _has_ends, _elsewhere),
-    Move("steps", _has_ends, _steps),
-    Move("levels", _has_ends, _levels),
-    Move("finish", _has_ends, _finish),
+    Move("around the best", _has_ends, _around),
+    Move("steps", _has_ends, _tell_steps),
+    Move("broad steps", _has_herd, _broad_steps),
+    Move("columns back", _has_ends, _columns_back),
+    Move("without a column", _has_herd, _without_columns),
+    Move("other levels", _has_ends, _other_levels),
+    Move("exchanges", _has_herd, _exchange),
+    Move("gains and costs", lambda search: _has_herd(search) and not search.by_labels, _buy),
+    Move("trades", _has_herd, _trade),
+    Move("columns back finely", _has_ends, _finely_back),
+    Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen),
+    Move("small changes left out", _has_ends, _leave_out),
+    Move("last crossing", _has_ends, _close_in),
 )

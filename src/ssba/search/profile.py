@@ -20,18 +20,18 @@ from ssba.search.swaps import nearest_few
 _NEVER = -1e300
 
 
-def buy(ledger: Ledger, at: Numbers, draws: Draws, idle_rounds: int) -> None:
+def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
     """Choose the values of all columns anew, as cheap as the target allows if columns add up; and again.
 
     The scores of single changes are asked for around the start, the row that missed by least among those
-    bought before, and the best row, in turn; until so many rounds one after the other gained nothing.
+    bought before, and the best row, in turn; until some rounds one after the other gained nothing.
     """
     settings = SETTINGS.buy
     at = at[np.isfinite(ledger.best[at])]
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     missed = ledger.regions.start.copy()
     for number in range(settings.rounds):
-        at = at[ledger.goes_on(at) & (idle[at] < idle_rounds)]
+        at = at[ledger.goes_on(at) & (idle[at] < settings.idle)]
         if not len(at):
             return
         before = ledger.best.copy()
@@ -78,15 +78,16 @@ class Profile:
         rng = draws.generator
         noise = np.exp(settings.wrong * rng.normal(size=(settings.tried, columns)))
         doubt = settings.more * rng.random((settings.tried, 1))
-        every, found, of = np.arange(columns), [self.rows[:0]], [np.empty(0, dtype=np.int64)]
+        found, of = [self.rows[:0]], [np.empty(0, dtype=np.int64)]
         for lane in range(lanes):
             usable = self.given[lane] & (self.gain[lane] > _NEVER)
-            gain = np.where(usable, self.gain[lane], 0.0)
-            cost = np.where(usable, self.cost[lane], np.inf)
-            less, more = noise * (1 - doubt), noise * (1 + doubt)
+            several = np.flatnonzero(usable.sum(axis=1) > 1)
+            gain = np.where(usable, self.gain[lane], 0.0)[several]
+            cost = np.where(usable, self.cost[lane], np.inf)[several]
+            less, more = (noise * (1 - doubt))[:, several], (noise * (1 + doubt))[:, several]
             begin = np.full(settings.tried, self.margin[lane])
             seen = np.where(gain > 0, less[:, :, None] * gain, more[:, :, None] * gain)
-            if max(abs(self.margin[lane]), np.abs(self.margin[lane] + gain).max()) <= 1:
+            if max(abs(self.margin[lane]), np.abs(self.margin[lane] + gain).max(initial=0.0)) <= 1:
                 # Probabilities: it is their logits that add up in boosted trees and networks, not in forests.
                 half = settings.tried // 2
                 own = _logit(self.margin[lane])
@@ -101,9 +102,10 @@ class Profile:
                 total = np.take_along_axis(seen, chosen[:, :, None], axis=2)[:, :, 0].sum(axis=1)
                 fine = begin + total >= 0
                 low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-            chosen = (cost - np.exp(high)[:, None, None] * seen).argmin(axis=2)
-            chosen = np.unique(chosen, axis=0)
-            found.append(self.values[lane][every, chosen])
+            chosen = np.unique((cost - np.exp(high)[:, None, None] * seen).argmin(axis=2), axis=0)
+            rows = np.repeat(self.rows[lane][None], len(chosen), axis=0)
+            rows[:, several] = self.values[lane][several, chosen]
+            found.append(rows)
             of.append(np.full(len(chosen), lane))
         return np.concatenate(found), np.concatenate(of)
 

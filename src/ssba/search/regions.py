@@ -1,6 +1,6 @@
 """The regions of many queries, stacked: what a row of each may hold, for rows of all of them at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -75,6 +75,13 @@ class Regions:
     def moves(self) -> Mask:
         """Cells whose numbers can move: free ones that are no levels and not missing at the start."""
         return np.asarray(self.free & ~self.discrete & ~np.isnan(self.start))
+
+    def narrowed(self, cells: Mask) -> "Regions":
+        """Return regions in which moves change these cells only; rows are feasible as before."""
+        narrowed = replace(self)
+        narrowed.__dict__["free"] = self.free & cells
+        narrowed.__dict__["moves"] = self.moves & cells
+        return narrowed
 
     @cached_property
     def keeps_x(self) -> Mask:

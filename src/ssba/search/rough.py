@@ -1,22 +1,19 @@
-"""The search where the boundary has steps, as those of trees: broad normals, columns, exchanges."""
+"""Steps toward the query where the boundary has steps, as those of trees: along broad normals."""
 
 import numpy as np
 
-from ssba.search.columns import pull_back
 from ssba.search.descend import Stepper, between
-from ssba.search.draws import Draws
 from ssba.search.ledger import Ledger, rank_within
 from ssba.search.normals import broad_slopes, label_normals, unit
 from ssba.search.planes import feet
-from ssba.search.profile import buy
 from ssba.search.regions import Mask, Matrix, Numbers
 from ssba.search.settings import SETTINGS
-from ssba.search.swaps import Herd, swap
+from ssba.search.swaps import Herd
 
 
-def rough_search(ledger: Ledger, rows: Matrix, at: Numbers, draws: Draws) -> None:
-    """Bring some rows of each region on a stepped boundary nearer, then exchange their columns."""
-    settings, donors = SETTINGS.steps, Herd(rows, at)
+def broad_steps(ledger: Ledger, herd: Herd) -> Herd:
+    """Bring rows on a stepped boundary nearer, along normals over ever smaller neighbourhoods."""
+    settings, rows, at = SETTINGS.steps, herd.rows, herd.at
     by_scores = np.zeros(len(at), dtype=bool)
     if ledger.has_scores:
         # Ways by labels and by scores see different things.
@@ -28,16 +25,7 @@ def rough_search(ledger: Ledger, rows: Matrix, at: Numbers, draws: Draws) -> Non
         rows, at, by_scores = rows[chosen[order]], at[chosen[order]], by_scores[order]
     for width in settings.widths:
         rows = _broad_step(ledger, rows, at, by_scores, width)
-    donors = donors.with_rows(rows, at)
-    rows, at = pull_back(ledger, rows, at, draws.of("back"))
-    names = np.unique(at)
-    if not ledger.has_scores:
-        swap(ledger, Herd(rows, at), donors, draws.of("swap"), SETTINGS.swaps.rounds)
-    else:
-        herd = Herd(rows, at).with_rows(ledger.best_row[names], names)
-        swap(ledger, herd, donors, draws.of("swap"), SETTINGS.swaps.rounds_with_scores)
-        buy(ledger, names, draws.of("buy"), SETTINGS.buy.idle)
-    pull_back(ledger, ledger.best_row[names], names, draws.of("last"), sections=settings.sections)
+    return Herd(rows, at)
 
 
 def _broad_step(ledger: Ledger, rows: Matrix, at: Numbers, by_scores: Mask, width: float) -> Matrix:

@@ -23,6 +23,7 @@ class StartSettings:
 
     nearest: int = 48
     known: int = 16
+    second: int = 2
     enough: int = 3
     beyond: float = 1.15
     parts: tuple[float, ...] = (0.35, 1.0)
@@ -51,7 +52,7 @@ class DescentSettings:
     starts: int = 3
     rounds: int = 8
     gain: float = 2e-3
-    close: float = 1.1
+    close: float = 1.25
     fan: tuple[float, ...] = (0.3, 0.7, 1.0)
     edge_fan: tuple[float, ...] = (0.5, 1.0)
     aside: tuple[float, ...] = (0.02, 0.06, 0.2)
@@ -72,10 +73,20 @@ class DescentSettings:
 
 
 @dataclass(frozen=True)
+class NarrowSettings:
+    """Few of many columns."""
+
+    columns: int = 150
+    share: float = 0.5
+    width: float = 0.15
+    more: int = 50
+
+
+@dataclass(frozen=True)
 class ColumnSettings:
     """Columns taken back."""
 
-    at_once: tuple[int, ...] = (1, 2, 3, 5, 8, 13, 21, 34, 55)
+    at_once: tuple[int, ...] = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
     between: tuple[float, ...] = (0.25, 0.5, 0.75)
     disorder: float = 0.5
 
@@ -111,8 +122,7 @@ class StepSettings:
 class SwapSettings:
     """Exchanges by trial."""
 
-    rounds: int = 12
-    rounds_with_scores: int = 4
+    rounds: int = 4
     offspring: int = 96
     followed: int = 24
     parents: int = 8
@@ -128,6 +138,21 @@ class SwapSettings:
 
 
 @dataclass(frozen=True)
+class TradeSettings:
+    """Trades between two columns."""
+
+    rounds: int = 8
+    followed: int = 8
+    shares: tuple[float, ...] = (0.98, 0.4, 0.1)
+    left: tuple[float, ...] = (0.25, 0.5, 0.75)
+    most: int = 1000
+    near: int = 40
+    several: int = 2
+    columns: int = 6
+    each: int = 3
+
+
+@dataclass(frozen=True)
 class BuySettings:
     """Columns chosen by what they gain and cost."""
 
@@ -137,7 +162,6 @@ class BuySettings:
     halvings: int = 16
     rounds: int = 12
     idle: int = 3
-    idle_without_steps: int = 2
     tried: int = 200
     followed: int = 8
     more: float = 0.4
@@ -162,7 +186,6 @@ class AroundSettings:
 class LevelSettings:
     """Other levels and whole numbers."""
 
-    tries: int = 3
     stretch: float = 2.0
     donors: int = 3
     far_sets: int = 8
@@ -194,9 +217,11 @@ class SearchSettings:
     race: RaceSettings = field(default_factory=RaceSettings)
     starts: StartSettings = field(default_factory=StartSettings)
     descent: DescentSettings = field(default_factory=DescentSettings)
+    narrow: NarrowSettings = field(default_factory=NarrowSettings)
     columns: ColumnSettings = field(default_factory=ColumnSettings)
     steps: StepSettings = field(default_factory=StepSettings)
     swaps: SwapSettings = field(default_factory=SwapSettings)
+    trades: TradeSettings = field(default_factory=TradeSettings)
     buy: BuySettings = field(default_factory=BuySettings)
     around: AroundSettings = field(default_factory=AroundSettings)
     levels: LevelSettings = field(default_factory=LevelSettings)

@@ -88,12 +88,11 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     return Ends(rows[first], at[who[first]], np.asarray(reply.margin)[first])
 
 
-def known_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Ends:
+def known_ends(ledger: Ledger, pools: Pools, at: Numbers, most: int = SETTINGS.starts.known) -> Ends:
     """Take background rows, which the model was asked about, where the nearest are feasible as they are."""
-    settings = SETTINGS.starts
-    near = pools.nearest(at, settings.known)
+    near = pools.nearest(at, most)
     some = np.bincount(near.at[~near.known], minlength=ledger.regions.count) > 0
-    near = near.of(at[~some[at]], settings.known)
+    near = near.of(at[~some[at]], most)
     if not ledger.has_scores:
         ledger.add_known(near.rows, near.at)
         return Ends(near.rows, near.at, None)

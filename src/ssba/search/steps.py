@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ssba.search.columns import neighbours
 from ssba.search.descend import Ways
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
@@ -161,16 +160,3 @@ def tidy(ledger: Ledger, at: Numbers) -> None:
     far = ledger.distance(rows, of)
     fine = ledger.regions.contains(rows, of) & (far > SETTINGS.steps.most_of_it * ledger.best[of])
     ledger.ask(rows[fine], of[fine])
-
-
-def walk(ledger: Ledger, at: Numbers) -> None:
-    """Walk the grid while a neighbour of the best row is nearer."""
-    regions = ledger.regions
-    stepped = (regions.free & (regions.discrete | regions.grid.stepped)).any(axis=1)
-    at = at[stepped[at] & np.isfinite(ledger.best[at])]
-    while len(at):
-        before = ledger.best[at].copy()
-        rows, who = neighbours(regions, ledger.best_row[at], at)
-        nearer = ledger.distance(rows, at[who]) < before[who]
-        ledger.ask(rows[nearer], at[who[nearer]])
-        at = at[(ledger.best[at] < before) & ledger.goes_on(at)]

@@ -30,14 +30,17 @@ class Herd:
 
     def of(self, at: Numbers) -> "Herd":
         """Return the rows of some regions."""
-        kept = np.isin(self.at, at)
-        return Herd(self.rows[kept], self.at[kept])
+        return self.take(np.flatnonzero(np.isin(self.at, at)))
+
+    def take(self, numbers: Numbers) -> "Herd":
+        """Return some of the rows."""
+        return Herd(self.rows[numbers], self.at[numbers])
 
 
 def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int) -> Herd:
     """Bring rows that reach the target nearer by exchanges with each other and with donors."""
     settings = SETTINGS.swaps
-    parents = apart(ledger, parents)
+    parents = apart(ledger, parents, settings.parents)
     for number in range(rounds):
         if not len(parents.at):
             break
@@ -49,7 +52,7 @@ def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int)
         if len(at):
             worthwhile = settings.worthwhile * ledger.best
             ends, at = pull_back(ledger, hits, at, draws.of("back", number), worthwhile)
-            parents = apart(ledger, parents.with_rows(ends, at))
+            parents = apart(ledger, parents.with_rows(ends, at), settings.parents)
     return parents
 
 
@@ -108,8 +111,8 @@ def _with_share(ledger: Ledger, rows: Matrix, start: Matrix, shares: Vector) -> 
     return np.where(whole, np.where(left > 0, rows, start), start + left * change)
 
 
-def apart(ledger: Ledger, herd: Herd) -> Herd:
-    """Return the nearest rows of each region of which no two are almost the same."""
+def apart(ledger: Ledger, herd: Herd, most: int) -> Herd:
+    """Return the nearest rows of each region, up to so many, of which no two are almost the same."""
     settings, metric = SETTINGS.swaps, ledger.metric
     if not len(herd.at):
         return herd
@@ -117,10 +120,10 @@ def apart(ledger: Ledger, herd: Herd) -> Herd:
     order = np.lexsort((far, herd.at))
     rows, at, far = herd.rows[order], herd.at[order], far[order]
     names, first, size = np.unique(at, return_index=True, return_counts=True)
-    chosen = np.full((len(names), settings.parents), -1)
+    chosen = np.full((len(names), most), -1)
     count = np.zeros(len(names), dtype=np.int64)
     for place in range(int(size.max())):
-        lanes = np.flatnonzero((place < size) & (count < settings.parents))
+        lanes = np.flatnonzero((place < size) & (count < most))
         if not len(lanes):
             break
         now = first[lanes] + place
