@@ -1,8 +1,11 @@
 """The way in: an `Explainer` around a trained model and background rows."""
 
+import math
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any, Literal, Self, Unpack, get_args
@@ -33,13 +36,14 @@ from ssba.index.identity import identity_of, refuse_another
 from ssba.index.open_index import open_set, read_set, sample, verify_set
 from ssba.index.sampling import Growth, Part
 from ssba.index.verify_index import Verified
+from ssba.interrupts import ctrl_c_ends, is_interrupted
 from ssba.models.answers import plain
 from ssba.models.model import refuse_unpicklable
 from ssba.models.targets import target_of
 from ssba.options import Budget, OptionFields, Options, ScoreMargin, options_from
 from ssba.pipeline.answer import Request, explain_requests
 from ssba.pipeline.asking import failing_row
-from ssba.progress import bar
+from ssba.progress import bar, query_bar
 from ssba.results.certificate import Certificate, CertificateCheck, certified
 from ssba.results.column_table import ColumnTable
 from ssba.results.constraint_check import ConstraintCheck
@@ -55,7 +59,7 @@ from ssba.results.line_scan import LineScan
 from ssba.results.plan import Plan
 from ssba.results.prediction import Prediction
 from ssba.results.ranges import Ranges
-from ssba.results.text import constant_columns
+from ssba.results.text import constant_columns, interrupted
 from ssba.results.trial import Trial
 from ssba.results.why_not import WhyNot
 from ssba.views.charts.tracks import DataContext
@@ -261,7 +265,7 @@ class Explainer:
         for hint in small_percents(x[None, :], [given], engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
         request = Request(x, given, self._checked(options, fields), row_label=row_label(row))
-        return self._answer(engine, [request], budget, boundary, False)[0]
+        return self._answer(engine, [request], budget, boundary, (False, 1))[0]
 
     def explain_many(
         self,
@@ -273,13 +277,19 @@ class Explainer:
         budget: Budget | None = None,
         boundary: BoundarySet | None = None,
         progress: bool | None = None,
+        workers: int | None = None,
         **fields: Unpack[OptionFields],
     ) -> Explanations:
         """Explain every row of a frame, a 2-D array or a list of dicts, side by side in shared model calls.
 
         Each answer is the one that `explain` would give with the same arguments. `constraints` is one
         list for all rows, or a list of lists, one a row. `progress` shows a bar; by default in a terminal
-        or notebook only. With ``prove=True`` it counts queries as they are proved.
+        or notebook only. `workers` are so many processes of this machine that share the rows, for a model
+        that keeps one of them busy by itself; it must survive being pickled, and a script needs ``if __name__
+        == "__main__":``.
+
+        Ctrl-C ends the call with what was found until then: `stopped` is ``"interrupted"``, rows without
+        an answer are ``out_of_budget``. A second one raises `KeyboardInterrupt`.
         """
         engine = self._toward(target)
         refuse_targets(constraints, engine.judging.model.classes)
@@ -288,12 +298,13 @@ class Explainer:
         for hint in small_percents(X, by_row, engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
         checked = self._checked(options, fields)
+        count = 1 if workers is None else whole("explain_many(workers=...)", workers, at_least=1)
         labels: Sequence[RowLabel | None] = row_labels(rows) or [None] * len(X)
         requests = [
             Request(x, own, checked, row_label=label) for x, own, label in zip(X, by_row, labels, strict=True)
         ]
         try:
-            found = self._answer(engine, requests, budget, boundary, progress)
+            found = self._answer(engine, requests, budget, boundary, (progress, count))
         except ModelError:
             if (failed := failing_row(engine.judging, X)) is not None:
                 position, error = failed
@@ -611,13 +622,38 @@ class Explainer:
         requests: Sequence[Request],
         budget: Budget | None,
         boundary: BoundarySet | None,
-        progress: bool | None,
+        how: tuple[bool | None, int],
     ) -> list[Explanation]:
         if budget is not None and not isinstance(budget, Budget):
             raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
-        known = _checked_set(engine, boundary)
-        with bar(len(requests), "queries", progress) as shown:
-            return explain_requests(engine, requests, budget or Budget(), known, shown.update)
+        known, given, (progress, workers) = _checked_set(engine, boundary), budget or Budget(), how
+        with query_bar(len(requests), progress) as shown, ctrl_c_ends():
+            # A bar that nobody sees is not told anything, either.
+            tell = None if shown.disable else shown.update
+            if min(workers, len(requests)) > 1:
+                found = self._shared(engine, requests, (given, known), workers, shown.update)
+            else:
+                found = explain_requests(engine, requests, given, known, tell)
+            if is_interrupted():
+                warnings.warn(interrupted(found), SsbaWarning, stacklevel=3)
+        return found
+
+    def _shared(
+        self,
+        engine: Engine,
+        requests: Sequence[Request],
+        given: tuple[Budget, EncodedPoints | None],
+        workers: int,
+        tell: Callable[[float], object],
+    ) -> list[Explanation]:
+        """Have requests explained by other processes, each with an explainer like this one."""
+        from ssba.pipeline.sharing import Job, explain_shared
+
+        budget, known = given
+        ends = math.inf if budget.seconds is None else time.time() + budget.seconds
+        build = partial(_engine_of, self, engine.target)
+        job = Job(build, engine.judging.model.fingerprint, budget, known, ends)
+        return explain_shared(job, engine, requests, workers, tell)
 
     def _checked(self, options: Options | None, fields: Mapping[str, Any]) -> Options:
         checked = options_from(options, fields)
@@ -638,6 +674,11 @@ class Explainer:
             f"<Explainer of {engine.judging.model.name} toward {engine.target_text}, "
             f"{len(engine.space.features)} columns, {rows}>"
         )
+
+
+def _engine_of(explainer: Explainer, target: Any) -> Engine:
+    """Return an explainer's engine of a target, in whichever process it is."""
+    return explainer._toward(target)
 
 
 def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:

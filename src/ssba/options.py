@@ -228,6 +228,11 @@ class Options(JsonForm):
         return self.max_changes is None and not self.plausible and not by_score
 
     @property
+    def asks_for_more(self) -> bool:
+        """Whether more is to be searched for than the nearest row."""
+        return self.price > 1 or self.radius is not None or (self.k > 1 and self.diversity != "distance")
+
+    @property
     def wants_few(self) -> bool:
         """Whether the number of changed columns matters."""
         return self.price > 1 or self.max_changes is not None

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+_QUERIES = "{l_bar}{bar}| {n:.0f}/{total_fmt} [{elapsed}<{remaining}, {rate_fmt}]"
+"""How a bar of queries looks, of which there may be parts."""
+
 
 def unwatched() -> None:
     """Take note of a piece of work for nobody."""
@@ -14,6 +17,24 @@ def bar(total: int | None, what: str, progress: bool | None, done: int = 0, unit
     """
     from tqdm.auto import tqdm
 
+    return tqdm(total=total, initial=done, desc=what, disable=_hidden(progress), leave=False, unit=unit)
+
+
+def query_bar(total: int, progress: bool | None) -> Any:
+    """Return a progress bar of queries, which takes parts of them; time left is by the whole time so far."""
+    from tqdm.auto import tqdm
+
+    return tqdm(
+        total=total,
+        desc="queries",
+        disable=_hidden(progress),
+        leave=False,
+        unit=" queries",
+        bar_format=_QUERIES,
+        smoothing=0,
+    )
+
+
+def _hidden(progress: bool | None) -> bool | None:
     # tqdm's own rule for None: no bar where nobody watches.
-    hidden = None if progress is None else not progress
-    return tqdm(total=total, initial=done, desc=what, disable=hidden, leave=False, unit=unit)
+    return None if progress is None else not progress

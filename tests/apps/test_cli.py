@@ -2,11 +2,13 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -18,6 +20,7 @@ from ssba.apps.demo.command import CHANGES, COHORT, MAP, PLAN, REPORT
 from ssba.apps.demo.pictures import map_of
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, Study, train_model
 from ssba.errors import ArgumentError
+from ssba.models.oracle import Oracle
 
 WIDTH = 80
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -166,6 +169,26 @@ def test_interrupted_command_leaves_with_130(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(SystemExit) as left:
         main(["check"])
     assert left.value.code == 130
+
+
+def test_ctrl_c_ends_a_command_in_the_middle_of_an_explanation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ask: Callable[..., Any] = Oracle.output
+    pressed: list[int] = []
+
+    def press(*arguments: Any) -> Any:
+        pressed.append(1)
+        if len(pressed) == 40:
+            signal.raise_signal(signal.SIGINT)
+        return ask(*arguments)
+
+    monkeypatch.setattr(Oracle, "output", press)
+    with pytest.raises(SystemExit) as left:
+        main(["demo", "--out", str(tmp_path)])
+    assert left.value.code == 130
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(

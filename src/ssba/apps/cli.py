@@ -5,12 +5,15 @@ A command is a function with typer annotations in a module of its own, added by 
 
 import errno
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 import ssba
@@ -45,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _leave(f"the command line needs {', '.join(missing)}: pip install 'ssba[cli]'", USAGE)
     wanted = Wanted()
     try:
-        with _warnings_in_one_line():
+        with _warnings_in_one_line(), _ctrl_c_leaves():
             code = _run(wanted, arguments)
     except Exception as error:
         if is_usage(error):
@@ -147,6 +150,27 @@ def commands(wanted: Wanted | None = None) -> "typer.Typer":
     app.command()(mcp)
     app.add_typer(boundary_commands(), name="boundary")
     return app
+
+
+@contextmanager
+def _ctrl_c_leaves() -> Iterator[None]:
+    """Have Ctrl-C end a command wherever it is: of what was not searched to the end nothing is written.
+
+    The library takes Ctrl-C as a wish to have what there is, but for programs with a handler of their own.
+    """
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ssba.constraints.regions.compile import Compiled, clashing, compile_queries
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
 from ssba.index.encoded_points import EncodedPoints
+from ssba.interrupts import is_interrupted
 from ssba.models.model import Output
 from ssba.models.targets import Goal, describe, resolve
 from ssba.options import Budget, Options
@@ -31,7 +33,7 @@ from ssba.pipeline.evidence import evidence_of
 from ssba.pipeline.margins import ball_holds
 from ssba.pipeline.max_changes import refuse_too_few_changes
 from ssba.pipeline.searching import search_queries
-from ssba.pipeline.solve_exactly import solve_exactly, tighten_exactly
+from ssba.pipeline.solve_exactly import looks_inside, solve_exactly, tighten_exactly
 from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector
 from ssba.pipeline.verify import verify
 from ssba.progress import unwatched
@@ -64,24 +66,38 @@ def explain_requests(
     requests: Sequence[Request],
     budget: Budget,
     boundary: EncodedPoints | None = None,
-    done: Callable[[], object] = unwatched,
+    tell: Callable[[float], object] | None = None,
+    limits: Limits | None = None,
 ) -> list[Explanation]:
-    """Take all requests from the row to the explanation; `done` is called as each of them is searched."""
-    limits, found = Limits.from_now(budget), list[Explanation]()
+    """Take all requests from the row to the explanation.
+
+    `tell` learns, in queries, by how much more of them is done; in the end that is their number. After Ctrl-C
+    no more of them are begun (`ssba.interrupts`). `limits` are what is left of the budget, if not all of it.
+    """
+    limits, found = limits or Limits.from_now(budget, tell), list[Explanation]()
     for first in range(0, len(requests), TOGETHER):
-        found += _explain(engine, requests[first : first + TOGETHER], (budget, limits), boundary, done)
+        some = requests[first : first + TOGETHER]
+        explain = unbegun if is_interrupted() else partial(_explain, limits=limits, boundary=boundary)
+        found += explain(engine, some, budget)
     return found
+
+
+def unbegun(engine: Engine, requests: Sequence[Request], budget: Budget) -> list[Explanation]:
+    """Return what can be said about requests that the call was interrupted before: the model is not asked."""
+    nothing = Compiled((), complete=False)
+    states = [_state(engine, one, Limits(budget.rows), nothing) for one in requests]
+    return _explanations(states, [one.row_label for one in requests], budget, 0.0)
 
 
 def _explain(
     engine: Engine,
     requests: Sequence[Request],
-    spending: tuple[Budget, Limits],
+    budget: Budget,
+    limits: Limits,
     boundary: EncodedPoints | None,
-    done: Callable[[], object],
 ) -> list[Explanation]:
     """Take some requests from the row to the explanation, all of them together."""
-    begun, (budget, limits) = time.perf_counter(), spending
+    begun, course = time.perf_counter(), limits.course
     states = compiled_states(engine, requests, limits)
     for state in states:
         _name_clash(state)
@@ -89,13 +105,16 @@ def _explain(
             refuse_too_few_changes(state)
     predict([state for state in states if state.found.status is not Status.INFEASIBLE])
     open_states = [state for state in states if state.found.status is None]
-    for _ in range(len(states) - len(open_states)):
-        done()
-    search(open_states, boundary, done)
-    if without := [state for state in open_states if not state.found.answers]:
+    course.expect(len(states))
+    search(open_states, boundary)
+    without = [state for state in open_states if not state.found.answers]
+    course.finish(state for state in open_states if state.found.answers)
+    # Of each query without an answer the model is asked several times, one after the other.
+    if without and not is_interrupted():
         bounded_moves(without, boundary)
     for state in open_states:
         state.found.status = _status(state)
+    course.end()
     seconds = (time.perf_counter() - begun) / max(1, len(states))
     return _explanations(states, [one.row_label for one in requests], budget, seconds)
 
@@ -105,7 +124,10 @@ def search_requests(
 ) -> list[QueryState]:
     """Search for answers to requests about one row whose goal is known, and end there."""
     states = compiled_states(engine, requests, limits)
-    search(_not_there_yet(states), None, done)
+    searched = _not_there_yet(states)
+    search(searched, None)
+    for _ in searched:
+        done()
     return states
 
 
@@ -188,17 +210,18 @@ def _not_there_yet(states: States) -> list[QueryState]:
     return [state for state in states if state.query.regions and not is_there(state, mine)]
 
 
-def search(states: States, boundary: EncodedPoints | None, done: Callable[[], object]) -> None:
+def search(states: States, boundary: EncodedPoints | None) -> None:
     """Find answers: exactly where the model can be read, else by search; and check them."""
+    if not states:
+        return
     begin(states)
-    wanting = solve_exactly(states, done)
+    states[0].limits.course.begin(states, looks_inside=looks_inside(states[0]))
+    wanting = solve_exactly(states)
     give_starts(wanting, boundary)
     for state in wanting:
         _check_neighbours(state)
-    # A proof may take far longer than the search before it: then a query is done once it is proved.
-    proving = any(state.options.prove is True for state in wanting)
-    search_queries(wanting, unwatched if proving else done)
-    tighten_exactly(wanting, done if proving else unwatched)
+    search_queries(wanting)
+    tighten_exactly(wanting)
     for state in states:
         state.spent.ran_out = state.was_stopped
     verify([state for state in states if state.found.has_hits])
@@ -224,14 +247,14 @@ def _status(state: QueryState) -> Status:
 
 
 def _stopped(state: QueryState, evidence: Evidence) -> Stopped:
-    """Say why the search ended: nothing was left to find, it settled, or a part of the budget ran out."""
+    """Say why the search ended: nothing was left to find, it settled, or something ended it before."""
     found, spent = state.found, state.spent
     if found.status in (Status.INFEASIBLE, Status.ALREADY_THERE) or evidence.proof is not None:
         return "exact"
     if spent.stopped_by is not None:
         return spent.stopped_by
     # Compiling constraints, and rows that are asked before any search, end with the time alone.
-    return "seconds" if state.limits.is_over() else "settled"
+    return state.limits.time_ended_by or "settled"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ Stage = Generator[Any, Any, None]
 """Yields rows and is sent a `Reply`, or yields a `Hunt` and is sent archives."""
 
 
-def run_stages(states: States, stages: Sequence[Stage], done: Callable[[], object] = lambda: None) -> None:
+def run_stages(states: States, stages: Sequence[Stage]) -> None:
     """Drive a stage of each query to its end; queries share model calls and searches."""
 
     def answer(asked: Sequence[tuple[int, Any]]) -> list[Any]:
@@ -42,7 +42,7 @@ def run_stages(states: States, stages: Sequence[Stage], done: Callable[[], objec
                 answers[i] = reply
         return answers
 
-    drive(stages, answer, lambda _: done())
+    drive(stages, answer)
 
 
 def _replies(asked: Sequence[tuple[QueryState, Matrix | Freely]], *, freely: bool) -> list[Reply]:

@@ -14,7 +14,7 @@ from ssba.pipeline.max_changes import part_of
 from ssba.pipeline.metering import capped
 from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, ledger_of
 from ssba.pipeline.shells import MAX_ENUMERATED
-from ssba.pipeline.solve_exactly import TIME_IS_UP, is_contradicted, is_optimal
+from ssba.pipeline.solve_exactly import is_contradicted, is_optimal, time_is_up
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
@@ -113,7 +113,7 @@ def _unproved(state: QueryState) -> str | None:
     if found.unproved is not None:
         return found.unproved
     if found.lower_bound is None:
-        return TIME_IS_UP if state.limits.is_over() else "no row was found that meets the constraints"
+        return time_is_up(state) or "no row was found that meets the constraints"
     asked = [*options.limits, *([f"sparsity={options.sparsity!r}"] if options.sparsity != "none" else [])]
     if asked:
         return f"the bound is that of the nearest row, and {' and '.join(asked)} asks for another one"

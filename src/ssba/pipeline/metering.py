@@ -66,7 +66,7 @@ def _note_end(state: QueryState, archive: Archive, was_stopped: bool) -> None:
     if left > 0 and not state.limits.is_over():
         archive.stopped = was_stopped
     elif archive.stopped:
-        state.spent.stopped_by = "rows" if left <= 0 else "seconds"
+        state.spent.stopped_by = "rows" if left <= 0 else state.limits.time_ended_by
 
 
 def metered(state: QueryState, running: Asking[Answer | None], archive: Archive) -> Asking[Answer | None]:

@@ -11,11 +11,12 @@ from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import reader_of
+from ssba.pipeline.course import Stage
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive
 from ssba.search.archives import look_at_new, share_out
 from ssba.search.ledger import Door, Ledger
-from ssba.search.nearest import search_all
+from ssba.search.nearest import Moved, search_all
 from ssba.search.pools import Pool, Pools
 from ssba.search.regions import Numbers, Regions
 
@@ -59,8 +60,21 @@ def _search(states: States, chosen: Sequence[tuple[int, int]]) -> None:
     stored = (
         [states[number].stored for number, _ in chosen] if any(state.stored for state in states) else None
     )
-    search_all(ledger, _pools(ledger, pools), states[0].engine.seed, stored)
+    search_all(ledger, _pools(ledger, pools), states[0].engine.seed, stored, _watcher(states, chosen))
     hand_over(states, [states[number].found.archives[i] for number, i in chosen], ledger)
+
+
+def _watcher(states: States, chosen: Sequence[tuple[int, int]]) -> Moved:
+    """Return what notes how far the queries of a search have come; those that left it are through."""
+    course, mine = states[0].limits.course, sorted({number for number, _ in chosen})
+    course.reach([states[number] for number in mine], Stage.NEAREST, part=0, ahead=0)
+
+    def moved(searched: Numbers, behind: float, ahead: float) -> None:
+        still = set(searched.tolist())
+        course.reach([states[number] for number in mine if number not in still], Stage.NEAREST)
+        course.reach([states[number] for number in still], Stage.NEAREST, behind, ahead)
+
+    return moved
 
 
 @dataclass(frozen=True)
@@ -134,6 +148,8 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
     engine, clock = states[0].engine, states[0].limits.clock
     judging, oracle = engine.judging, engine.judging.oracle()
     missing = np.isnan(np.stack([state.x for state in states]))
+    course = states[0].limits.course
+    places = course.places(states)
     reading = reader_of(states, freely=freely)
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
@@ -143,6 +159,7 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
         else:
             reply = read(Z, query)
         clock.last_call = time.monotonic() - begun
+        course.called(places)
         return reply
 
     def read(Z: Matrix, query: Numbers) -> Reply:
@@ -222,4 +239,4 @@ def _note_end(state: QueryState) -> None:
     """Note that the budget ended a search, and which part of it did."""
     for archive in state.region_archives:
         archive.stopped = True
-    state.spent.stopped_by = "seconds" if state.limits.is_over() else "rows"
+    state.spent.stopped_by = state.limits.time_ended_by or "rows"

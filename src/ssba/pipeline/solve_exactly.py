@@ -5,7 +5,6 @@ free categories. Trees are looked at before the search with the little work that
 after it, where the call asks for a proof, with as much as it takes.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +15,10 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.errors import ArgumentError
 from ssba.options import SHORTER
+from ssba.pipeline.course import Stage
 from ssba.pipeline.driving import run_stages
 from ssba.pipeline.metering import offered
 from ssba.pipeline.state import QueryState, States, Vector
-from ssba.progress import unwatched
 from ssba.search.archive import Archive
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import (
@@ -35,34 +34,45 @@ from ssba.whitebox.scoring import CannotTell
 
 # A row on the boundary itself may miss it by a rounding error: these are a little farther out.
 _OUTWARD = np.array([0.0, 1e-9, 1e-7, 1e-5])
-TIME_IS_UP = "the time of the budget ran out before the proof was done"
+_TIME_IS_UP = {
+    "seconds": "the time of the budget ran out before the proof was done",
+    "interrupted": "the call was interrupted before the proof was done",
+}
 _WORK_IS_DONE = "the proof was not done within the work that is spent on one"
 _TOO_MANY_WAYS = "there are too many ways to meet the constraints to look at all of them"
 # Of a bound: a row that reaches so much nearer contradicts it.
 _APART = 1e-6
 
 
-def solve_exactly(states: States, done: Callable[[], object] = unwatched) -> list[QueryState]:
-    """Solve what opened models allow without a search; return the queries that still want one.
+def looks_inside(state: QueryState) -> bool:
+    """Tell whether there is an opened model to be looked at before a search."""
+    judging = state.engine.judging
+    if judging.opened_linear is not None:
+        return _is_plain(state)
+    return _may_open_trees(state) and judging.opened_trees is not None
 
-    `done` is called for each of the others.
-    """
+
+def solve_exactly(states: States) -> list[QueryState]:
+    """Solve what opened models allow without a search; return the queries that still want one."""
     if not states:
         return []
     judging = states[0].engine.judging
     linear = judging.opened_linear
     if linear is not None:
         _look([state for state in states if _is_plain(state)], linear)
+    course = states[0].limits.course
     for state in states:
         if linear is None and _may_open_trees(state) and judging.opened_trees is not None:
             _look([state], judging.opened_trees)
-        if _needs_no_search(state):
-            done()
-    return [state for state in states if not _needs_no_search(state)]
+            if _needs_no_search(state):
+                course.finish([state])
+    wanting = [state for state in states if not _needs_no_search(state)]
+    course.finish(state for state in states if _needs_no_search(state))
+    return wanting
 
 
-def tighten_exactly(states: States, done: Callable[[], object] = unwatched) -> None:
-    """After the search: add the exact row where there is a nearer one, and a bound; `done` counts queries."""
+def tighten_exactly(states: States) -> None:
+    """After the search: add the exact row where there is a nearer one, and a bound."""
     if not states:
         return
     judging = states[0].engine.judging
@@ -72,15 +82,12 @@ def tighten_exactly(states: States, done: Callable[[], object] = unwatched) -> N
     else:
         wanted = [state for state in states if state.options.prove is True and _is_open(state)]
         opened = judging.opened if wanted else None
-    looked = 0
     if isinstance(opened, Closed):
         for state in wanted:
             state.found.unproved = opened.reason
     elif opened is not None and wanted:
-        _look(wanted, opened, done, thoroughly=True)
-        looked = len(wanted)
-    for _ in range(len(states) - looked):
-        done()
+        _look(wanted, opened, thoroughly=True)
+    states[0].limits.course.reach(states, Stage.PROOF)
 
 
 def _is_plain(state: QueryState) -> bool:
@@ -106,15 +113,13 @@ def _is_open(state: QueryState) -> bool:
     return not state.found.is_settled and not is_contradicted(state)
 
 
-def _look(
-    states: States, opened: Opened, done: Callable[[], object] = unwatched, *, thoroughly: bool = False
-) -> None:
+def _look(states: States, opened: Opened, *, thoroughly: bool = False) -> None:
     found = []
     for state in states:
         rows = _solve(state, opened, thoroughly)
         rows += _counterexamples(state)
         found += [(state, archive, row) for archive, row in rows]
-        done()
+        state.limits.course.reach([state], Stage.PROOF if thoroughly else Stage.LOOK)
     searches: list[Asking[None]] = [_offer(state, archive, row) for state, archive, row in found]
     run_stages([state for state, _, _ in found], searches)
 
@@ -132,7 +137,7 @@ def _solve(state: QueryState, opened: Opened, thoroughly: bool) -> list[tuple[Ar
     bounds = []
     state.found.unproved = None
     if not state.query.has_all_regions:
-        state.found.unproved = TIME_IS_UP if state.limits.is_over() else _TOO_MANY_WAYS
+        state.found.unproved = time_is_up(state) or _TOO_MANY_WAYS
         return rows
     open_regions = sum(state.found.begins_nearer(archive.region) for archive in state.region_archives)
     for archive in state.region_archives:
@@ -146,7 +151,7 @@ def _solve(state: QueryState, opened: Opened, thoroughly: bool) -> list[tuple[Ar
             state.found.unproved = str(reason)
             return rows
         if not exact.proved:
-            state.found.unproved = _unfinished(state)
+            state.found.unproved = time_is_up(state) or _WORK_IS_DONE
         bounds.append(max(begins, exact.lower_bound))
         if exact.row is not None:
             rows.append((archive, exact.row))
@@ -173,14 +178,16 @@ def _counterexamples(state: QueryState) -> list[tuple[Archive, Vector]]:
     return found
 
 
-def _unfinished(state: QueryState) -> str:
-    return TIME_IS_UP if state.limits.is_over() else _WORK_IS_DONE
+def time_is_up(state: QueryState) -> str | None:
+    """Say that a proof had no time, where that is so."""
+    ended = state.limits.time_ended_by
+    return None if ended is None else _TIME_IS_UP[ended]
 
 
 def _nearest(state: QueryState, archive: Archive, opened: Opened, share: float | None) -> Exact:
     """Look for the nearest row of a region: of trees with a share of little work, or with all it takes."""
-    if state.limits.is_over():
-        raise CannotTell(TIME_IS_UP)
+    if (why := time_is_up(state)) is not None:
+        raise CannotTell(why)
     question = _question(state, archive)
     if isinstance(opened, Additive):
         return nearest_exact(opened, question, known=archive.nearest(1)[0] if archive.has_found else None)

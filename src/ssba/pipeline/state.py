@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -13,15 +13,18 @@ from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
 from ssba.constraints.regions.region import Region
 from ssba.engine import Engine
+from ssba.interrupts import is_interrupted, is_past
 from ssba.models.targets import Goal
 from ssba.options import Budget, Options
+from ssba.pipeline.course import Course
 from ssba.results.explanation import Counterfactual, Obstacle, Status
 from ssba.search.archive import Archive
 from ssba.search.pools import Pool
 from ssba.search.stored import Stored
 
 Vector = NDArray[np.float64]
-BudgetPart = Literal["rows", "seconds"]
+Ended = Literal["rows", "seconds", "interrupted"]
+"""What ends a search before it is done: a part of the budget, or Ctrl-C."""
 
 
 @dataclass
@@ -33,21 +36,33 @@ class Clock:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a call may spend: model rows for each query, and a moment to stop at."""
+    """What a call may spend: model rows for each query, and a moment to stop at.
+
+    `course` learns how far its queries have come.
+    """
 
     rows: float = math.inf
     deadline: float = math.inf
     clock: Clock = field(default_factory=Clock)
+    course: Course = field(default_factory=Course, compare=False)
 
     @classmethod
-    def from_now(cls, budget: Budget) -> "Limits":
-        """Turn a budget into limits that start now."""
+    def from_now(cls, budget: Budget, tell: Callable[[float], object] | None = None) -> "Limits":
+        """Turn a budget into limits that start now; `tell` learns how far queries have come."""
         seconds = budget.seconds
-        return cls(budget.rows, math.inf if seconds is None else time.monotonic() + seconds)
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        return cls(budget.rows, deadline, course=Course(tell))
 
     def is_over(self) -> bool:
         """Tell whether there is no time for another model call and the last check, which is one, too."""
-        return time.monotonic() + 2 * self.clock.last_call > self.deadline
+        return is_past(self.deadline - 2 * self.clock.last_call)
+
+    @property
+    def time_ended_by(self) -> Literal["seconds", "interrupted"] | None:
+        """Who ended the time, if it is over."""
+        if is_interrupted():
+            return "interrupted"
+        return "seconds" if self.is_over() else None
 
 
 @dataclass(frozen=True)
@@ -82,14 +97,14 @@ class Query:
 class Spent:
     """What a query may spend, and what was spent beside the searches, whose archives count for themselves.
 
-    `rows_apart` were asked by searches whose finds are no answers. `stopped_by` is the part of the budget
-    that ended a search before it was done; `ran_out` tells that more of it might have found an answer.
+    `rows_apart` were asked by searches whose finds are no answers. `stopped_by` is what ended a
+    search before it was done; `ran_out` tells that more of the budget might have found an answer.
     """
 
     limits: Limits
     verified_rows: int = 0
     rows_apart: int = 0
-    stopped_by: BudgetPart | None = None
+    stopped_by: Ended | None = None
     ran_out: bool = False
 
 

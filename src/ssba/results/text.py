@@ -54,11 +54,13 @@ def _fewer(explanation: "Explanation") -> str:
 
 
 def _ended(explanation: "Explanation") -> str:
-    """Say which part of the budget ended a search; more of it may find a nearer answer, or one at all."""
+    """Say what ended a search before it was done: there may be a nearer answer, or one at all."""
     status = explanation.status.value
-    if status not in ("found", "bounded") or explanation.stopped not in ("rows", "seconds"):
+    if status not in ("found", "bounded") or explanation.stopped not in (*_MORE, "interrupted"):
         return ""
     wanted = "a nearer answer" if status == "found" else "an answer"
+    if explanation.stopped == "interrupted":
+        return f" The search was interrupted; asking again may find {wanted}."
     more = _MORE[explanation.stopped]
     return f" The search ended with its {_spent(explanation)}; a larger one ({more}) may find {wanted}."
 
@@ -200,7 +202,10 @@ def _already_there(explanation: "Explanation") -> str:
 
 
 def _out_of_budget(explanation: "Explanation") -> str:
-    if explanation.stopped not in ("rows", "seconds"):
+    if explanation.stopped == "interrupted":
+        begun = "before any feasible row reached" if explanation.rows_used else "before it began to look for"
+        return f"The search was interrupted {begun} {_wished(explanation)}; ask again."
+    if explanation.stopped not in _MORE:
         return (
             f"No feasible row was found that reaches {_wished(explanation)}, nor a bounded move, but it is "
             f"not certain that there is none; relax a constraint: {_listed(_relaxable(explanation))}."
@@ -323,7 +328,19 @@ def overview(explanations: Sequence["Explanation"]) -> str:
     """Return one line for many results: how many ended how."""
     counts = Counter(one.status.value for one in explanations)
     shown = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-    return f"<{len(explanations)} explanations: {shown or 'none'}>"
+    interrupted = sum(one.stopped == "interrupted" for one in explanations)
+    ended = f"; {interrupted} interrupted" if interrupted else ""
+    return f"<{len(explanations)} explanations: {shown or 'none'}{ended}>"
+
+
+def interrupted(explanations: Sequence["Explanation"]) -> str:
+    """Say what is left of a call that Ctrl-C ended."""
+    ended = sum(one.stopped == "interrupted" for one in explanations)
+    found = sum(one.stopped == "interrupted" and one.best is not None for one in explanations)
+    return (
+        f"interrupted by Ctrl-C: {ended:,} of {len(explanations):,} queries were not searched to the end, "
+        f"{found:,} of them had an answer by then; pressed twice, Ctrl-C raises KeyboardInterrupt"
+    )
 
 
 def show_both(before: Any, after: Any, unit: str | None = None) -> tuple[str, str]:

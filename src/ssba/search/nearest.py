@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -102,15 +103,32 @@ class Search:
 
 @dataclass(frozen=True)
 class Move:
-    """One move of the search: what it is called, whether it can be of use, and what it does."""
+    """One move of the search: what it is called, whether it can be of use, and what it does.
+
+    `share` is about its part of the time that a search takes, in percent.
+    """
 
     name: str
     applies: Callable[[Search], bool]
     run: Callable[[Search], None]
+    share: int
+
+
+Moved = Callable[[Numbers, float, float], object]
+"""Learns after each move whose regions are still searched (queries, some of them more than once), which part
+of the search lies behind these, and which will after the next move."""
+
+
+def _unseen(searched: Numbers, behind: float, ahead: float) -> None:
+    """Take note of a move for nobody."""
 
 
 def search_all(
-    ledger: Ledger, pools: Pools, seed: int, stored: Sequence[Stored | None] | None = None
+    ledger: Ledger,
+    pools: Pools,
+    seed: int,
+    stored: Sequence[Stored | None] | None = None,
+    moved: Moved = _unseen,
 ) -> None:
     """Search for the nearest feasible rows that reach the target; all finds are in the ledger.
 
@@ -118,10 +136,12 @@ def search_all(
     of the score at the query leads, else at rows of the region's pool.
     """
     search = Search(ledger, pools, Draws((seed,)), stored)
-    for move in MOVES:
+    behind = [done / 100 for done in accumulate(move.share for move in MOVES)]
+    for move, (done, ahead) in zip(MOVES, pairwise([*behind, 1.0]), strict=True):
         if move.applies(search):
             move.run(search)
             search.drop_hopeless()
+        moved(ledger.regions.query[search.at], done, ahead)
 
 
 def _ask_starts(search: Search) -> None:
@@ -404,27 +424,27 @@ def _has_scores(search: Search) -> bool:
 
 
 MOVES: tuple[Move, ...] = (
-    Move("start", _always, _ask_starts),
-    Move("stored points", lambda search: search.stored is not None, _use_stored),
-    Move("slope", _has_scores, _follow_slope),
-    Move("known rows", _lacks_ends, _take_known),
-    Move("further rows", _lacks_ends, _look_further),
-    Move("climb", lambda search: _has_scores(search) and _lacks_ends(search), _climb),
-    Move("few of many columns", _has_ends, _narrow),
-    Move("descent", _has_ends, _race_and_descend),
-    Move("along columns", _has_ends, _along_columns),
-    Move("elsewhere", _has_ends, _elsewhere),
-    Move("around the best", _has_ends, _around),
-    Move("steps", _has_ends, _tell_steps),
-    Move("broad steps", _has_herd, _broad_steps),
-    Move("columns back", _has_ends, _columns_back),
-    Move("without a column", _has_herd, _without_columns),
-    Move("other levels", _has_ends, _other_levels),
-    Move("exchanges", _has_herd, _exchange),
-    Move("gains and costs", lambda search: _has_herd(search) and not search.by_labels, _buy),
-    Move("trades", _has_herd, _trade),
-    Move("columns back finely", _has_ends, _finely_back),
-    Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen),
-    Move("small changes left out", _has_ends, _leave_out),
-    Move("last crossing", _has_ends, _close_in),
+    Move("start", _always, _ask_starts, 1),
+    Move("stored points", lambda search: search.stored is not None, _use_stored, 1),
+    Move("slope", _has_scores, _follow_slope, 3),
+    Move("known rows", _lacks_ends, _take_known, 1),
+    Move("further rows", _lacks_ends, _look_further, 3),
+    Move("climb", lambda search: _has_scores(search) and _lacks_ends(search), _climb, 2),
+    Move("few of many columns", _has_ends, _narrow, 2),
+    Move("descent", _has_ends, _race_and_descend, 34),
+    Move("along columns", _has_ends, _along_columns, 2),
+    Move("elsewhere", _has_ends, _elsewhere, 8),
+    Move("around the best", _has_ends, _around, 6),
+    Move("steps", _has_ends, _tell_steps, 3),
+    Move("broad steps", _has_herd, _broad_steps, 6),
+    Move("columns back", _has_ends, _columns_back, 3),
+    Move("without a column", _has_herd, _without_columns, 2),
+    Move("other levels", _has_ends, _other_levels, 6),
+    Move("exchanges", _has_herd, _exchange, 5),
+    Move("gains and costs", lambda search: _has_herd(search) and not search.by_labels, _buy, 6),
+    Move("trades", _has_herd, _trade, 2),
+    Move("columns back finely", _has_ends, _finely_back, 1),
+    Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen, 1),
+    Move("small changes left out", _has_ends, _leave_out, 1),
+    Move("last crossing", _has_ends, _close_in, 1),
 )

@@ -8,7 +8,6 @@ that is farther than the best choice known, is dropped.
 
 import heapq
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import final
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.nearest_linear import Demands, Result, Work, nearest_row
+from ssba.interrupts import is_past
 from ssba.whitebox.cells import Cells
 from ssba.whitebox.spans import spans_of
 
@@ -138,7 +138,7 @@ class Search:
         waiting = _Open(self.cells.gain.shape[1])
         waiting.push(self._hopeful(self._few_changed(self._everything())))
         row, done = None, 0
-        while done < work and time.monotonic() <= self.deadline:
+        while done < work and not is_past(self.deadline):
             boxes = waiting.pop(min(best, self.unclear) * (1 - SAME))
             if boxes is None:
                 break

@@ -7,7 +7,6 @@ choice now.
 """
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -15,6 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.interrupts import is_past
 from ssba.whitebox.cells import Cells
 from ssba.whitebox.spans import spans_of
 
@@ -175,7 +175,7 @@ class Tour:
 
     def is_over(self) -> bool:
         """Tell whether the time is up."""
-        return time.monotonic() > self.deadline
+        return is_past(self.deadline)
 
 
 # How fast the price of a missing margin falls while the goal is reached, and rises while it is not.

@@ -318,6 +318,18 @@ def test_second_run_on_an_output_is_refused(ssba_command: Command, some: Path, o
     assert list(out.parent.iterdir()) == []
 
 
+def test_ctrl_c_in_the_middle_of_a_chunk_writes_nothing_of_it(
+    ssba_command: Command, project: Path, many: Path, out: Path, by_one_process: Path
+) -> None:
+    begun = begin(project, many, out)
+    begun.send_signal(signal.SIGINT)
+    _, err = begun.communicate()
+    assert begun.returncode == INTERRUPTED
+    assert "run the same command again to go on" in err
+    assert ssba_command("batch", many, "--out", out, *OPTIONS).code == 0
+    assert out.read_bytes() == by_one_process.read_bytes()
+
+
 @pytest.mark.slow
 def test_many_processes_can_be_interrupted_and_write_what_one_does(
     ssba_command: Command, project: Path, many: Path, out: Path, by_one_process: Path

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +36,7 @@ from ssba.constraints.regions.boxes import (
 from ssba.constraints.regions.halfspaces import cannot_meet, with_rows
 from ssba.constraints.regions.placing import Placed
 from ssba.constraints.regions.region import Region
+from ssba.interrupts import is_past
 from ssba.models.tally import tell_watcher
 
 Vector = NDArray[np.float64]
@@ -108,7 +108,7 @@ def _compile_block(ranges: Ranges, constraints: Sequence[Constraint], deadline: 
             else:
                 is_plain[queries] = False
     boxes = boxed_queries(ranges, box)
-    is_over = time.monotonic() > deadline
+    is_over = is_past(deadline)
     compiled = [_box_only(region, is_over) for region in boxes]
     others = np.flatnonzero(~is_plain).tolist()
     ways_of = [_by_query(one) for one in found] if others else []
@@ -278,7 +278,7 @@ class _Ways:
         for _ in range(_MOST_STEPS):
             if not waiting:
                 return
-            if time.monotonic() > self.deadline:
+            if is_past(self.deadline):
                 break
             atoms, depth = waiting.pop()
             if depth == len(self.choices):

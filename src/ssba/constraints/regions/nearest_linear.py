@@ -2,7 +2,6 @@
 
 import heapq
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.polytope import bound_l1, bound_l2, nearest_l1, nearest_l2
 from ssba.constraints.regions.region import Region
+from ssba.interrupts import is_past
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -130,7 +130,7 @@ class _Search:
         waiting: list[tuple[float, int, _Node]] = [(0.0, 0, self._root())]
         settled, serial, done = math.inf, 0, 0
         while waiting and waiting[0][0] < best * (1 - _SAME):
-            if done >= work.relaxations or time.monotonic() > work.deadline:
+            if done >= work.relaxations or is_past(work.deadline):
                 break
             _, _, node = heapq.heappop(waiting)
             done += 1

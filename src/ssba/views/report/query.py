@@ -29,6 +29,8 @@ def summary(
 ) -> Markup:
     """Say what came out: in a word, in a paragraph, in a few numbers."""
     words, look = _BADGES[explanation.status.value]
+    if explanation.status.value == "out_of_budget" and explanation.stopped == "interrupted":
+        words = "The search was interrupted"
     said = prose.sentences(explanation, why_not=why_not, meanings=around.meanings)
     return section(
         "In short",
