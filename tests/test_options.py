@@ -20,6 +20,7 @@ GIVEN: dict[str, Any] = {
     "margin": ssba.score_margin(0.1),
     "evidence": 0,
     "prove": True,
+    "calls": "few",
 }
 
 
@@ -37,6 +38,7 @@ class TestMaking:
             ("plausible", 1, "plausible is 1; give True or False"),
             ("prove", "yes", "prove is 'yes'; give 'auto', True or False"),
             ("prove", 1, "prove is 1; give 'auto', True or False"),
+            ("calls", "some", "calls is 'some'.*'few'"),
             ("margin", 0, "margin is 0; give a distance above 0"),
             ("margin", "wide", "margin is 'wide'"),
             ("evidence", -1, "evidence is -1"),

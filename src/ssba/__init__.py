@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ssba.errors import SsbaError, SsbaWarning
     from ssba.explainer import Explainer
     from ssba.index.open_index import boundary_info, repair_boundary
+    from ssba.models.costly import Costly
     from ssba.models.http_model import http_model
     from ssba.models.targets import probability, value_between, value_change
     from ssba.options import Budget, Options, ball, score_margin
@@ -39,6 +40,7 @@ __all__ = [
     "Budget",
     "Client",
     "Constraint",
+    "Costly",
     "Explainer",
     "Options",
     "SsbaError",
@@ -85,6 +87,7 @@ _WHERE = {
     "errors": ("SsbaError", "SsbaWarning"),
     "explainer": ("Explainer",),
     "index.open_index": ("boundary_info", "repair_boundary"),
+    "models.costly": ("Costly",),
     "models.http_model": ("http_model",),
     "models.targets": ("probability", "value_between", "value_change"),
     "options": ("Budget", "Options", "ball", "score_margin"),

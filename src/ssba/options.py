@@ -12,6 +12,7 @@ from ssba.json_form import JsonForm
 Sparsity = Literal["none", "balanced", "strong"]
 Diversity = Literal["columns", "distance", "levers"]
 Prove = bool | Literal["auto"]
+Calls = Literal["many", "few"]
 
 PRICES: dict[Sparsity, float] = {"none": 1.0, "balanced": 1.1, "strong": 1.5}
 """How many times as long as the nearest answer one with fewer changed columns may be."""
@@ -119,6 +120,7 @@ class OptionFields(TypedDict, total=False):
     margin: float | Margin | None
     evidence: int
     prove: Prove
+    calls: Calls | None
 
 
 @final
@@ -161,6 +163,10 @@ class Options(JsonForm):
         searched. True: in the time it takes, mostly seconds (with the extra ``exact`` also for many free
         columns); where nothing could be proved ``evidence.unproved`` says why. False: never. Linear models
         are always opened.
+    calls : {"many", "few"}, optional
+        "few": where a call of the model is dear however few rows it has, as over a network: more rows are
+        asked about at once, in at most 25 calls a query by scores and 40 by labels. None: "few" for
+        ``ssba.Costly(model)``, else "many".
 
     Examples
     --------
@@ -176,12 +182,15 @@ class Options(JsonForm):
     margin: Margin | None = None
     evidence: int = 59
     prove: Prove = "auto"
+    calls: Calls | None = None
 
     derived: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         one_of("sparsity", self.sparsity, get_args(Sparsity))
         one_of("diversity", self.diversity, get_args(Diversity))
+        if self.calls is not None:
+            one_of("calls", self.calls, get_args(Calls))
         if not isinstance(self.plausible, bool):
             raise ArgumentError(f"plausible is {self.plausible!r:.80}; give True or False")
         if not isinstance(self.prove, bool) and not (isinstance(self.prove, str) and self.prove == "auto"):

@@ -1,6 +1,7 @@
 """The only door to the model: what is counted, what is refused, what is kept."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,20 @@ class TestAsking:
         assert one.ledger.ask(ROWS, zeros(5)).margin is None
         assert one.ledger.ask(ROWS[:0], zeros(0)).margin is None
 
-    def test_rows_are_counted_by_query(self) -> None:
+    def test_rows_and_calls_are_counted_by_query(self) -> None:
         one = two()
         one.ledger.ask(ROWS, np.array([0, 1, 0, 0, 1]))
         one.ledger.ask(ROWS[:1], np.array([1]))
         assert one.ledger.asked.tolist() == [3, 3]
-        assert one.ledger.calls == len(one.calls) == 2
+        assert one.ledger.calls.tolist() == [1, 2]
+
+    def test_where_calls_are_dear_a_query_is_closed_after_some(self) -> None:
+        one = two()
+        one.ledger.door = replace(one.ledger.door, few_calls=np.array([1, 2]))
+        for _ in range(3):
+            one.ledger.ask(ROWS, np.array([0, 1, 0, 0, 1]))
+        assert [len(rows) for rows, _ in one.calls] == [5, 2]
+        assert one.ledger.is_open.tolist() == [False, False]
 
     def test_no_rows_are_no_call(self) -> None:
         one = two()

@@ -15,6 +15,7 @@ from ssba.engine.background import Background
 from ssba.engine.choice import choose_rows
 from ssba.engine.judging import Judging
 from ssba.errors import ArgumentError
+from ssba.models.costly import Costly
 from ssba.models.model import Model, adapt
 from ssba.models.tally import Tally, counted, refuse_chance
 from ssba.models.targets import (
@@ -50,7 +51,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Engine:
-    """What no query changes: columns, metric and target, the model, and the background rows."""
+    """What no query changes: columns, metric and target, the model, and the background rows.
+
+    `costly` tells that calls of the model are dear.
+    """
 
     space: Space
     metric: Metric
@@ -59,6 +63,7 @@ class Engine:
     background: Background
     tally: Tally
     seed: int
+    costly: bool = False
 
     @cached_property
     def surface(self) -> Surface:
@@ -105,6 +110,8 @@ class Engine:
 def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
     """Check model, data and settings once, and put them together."""
     _refuse_swapped(model, data)
+    costly = isinstance(model, Costly)
+    model = model.model if costly else model
     space, Z = build_space(data, settings.features, settings.columns)
     Z = without_far_cells(space, Z, data)
     complete = np.asarray(~np.isnan(Z).any(axis=1))
@@ -117,7 +124,7 @@ def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
     adapted = _adapted(model, settings.target, space, rows[chosen.sample], tally)
     judging = Judging(space, adapted, model, rows, chosen)
     background = Background(rows, incomplete, complete, judging, measured, settings.target, settings.seed)
-    return Engine(space, measured, settings.target, judging, background, tally, settings.seed)
+    return Engine(space, measured, settings.target, judging, background, tally, settings.seed, costly)
 
 
 def _refuse_swapped(model: Any, data: Any) -> None:

@@ -24,6 +24,9 @@ from ssba.search.regions import Numbers, Regions
 # begins nearer than what was found.
 _WAVES = (4, 16, 64)
 
+FEW_CALLS = {"scores": 19, "labels": 34}
+"""In how many calls one search asks where they are dear; checks before and after it take up to six."""
+
 
 def search_nearest(states: States) -> None:
     """Search all regions of all queries; one that begins beyond the best answer of its query is left out."""
@@ -175,7 +178,16 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
         judging.gives_margins,
         np.minimum(left, most_rows),
         states[0].limits.is_over,
+        _few_calls(states),
     )
+
+
+def _few_calls(states: States) -> Numbers | None:
+    """Return in how many more calls each query may be searched where calls are dear."""
+    if not states[0].has_few_calls:
+        return None
+    most = FEW_CALLS["scores" if states[0].engine.judging.gives_margins else "labels"]
+    return np.array([max(most - state.spent.calls, 0) for state in states])
 
 
 def _one_by_one(ask: Callable[[Matrix, Numbers], Reply], Z: Matrix, query: Numbers) -> Reply:
@@ -209,7 +221,7 @@ def hand_over(
     missed = _missed_by_query(ledger)
     # Of a query with several regions, the first one's archive counts the rows.
     counting = dict(zip(reversed(owners), reversed(archives), strict=True))
-    asked, is_open = ledger.asked.tolist(), ledger.is_open.tolist()
+    asked, is_open, calls = ledger.asked.tolist(), ledger.is_open.tolist(), ledger.calls.tolist()
     for owner, archive in counting.items():
         state = states[owner]
         if hunts is not None and hunts[owner].apart:
@@ -218,7 +230,8 @@ def hand_over(
             archive.rows_asked += asked[owner]
         if hunts is None or not hunts[owner].freely:
             state.found.missed.append(missed[owner])
-        if not is_open[owner] and not state.may_go_on:
+        state.spent.calls += calls[owner]
+        if not is_open[owner] and (ledger.few_calls or not state.may_go_on):
             _note_end(state)
 
 
@@ -236,7 +249,12 @@ def _missed_by_query(ledger: Ledger) -> list[Vector]:
 
 
 def _note_end(state: QueryState) -> None:
-    """Note that the budget ended a search, and which part of it did."""
+    """Note that the budget ended a search, or that the few calls allowed did, and which part of it."""
+    by_budget = state.limits.time_ended_by or ("rows" if state.rows_asked >= state.limits.rows else None)
+    if by_budget is None and state.has_few_calls:
+        # There is still a budget, for evidence and the last check.
+        state.spent.stopped_by = "calls"
+        return
     for archive in state.region_archives:
         archive.stopped = True
-    state.spent.stopped_by = state.limits.time_ended_by or "rows"
+    state.spent.stopped_by = by_budget or "rows"

@@ -23,8 +23,8 @@ from ssba.search.pools import Pool
 from ssba.search.stored import Stored
 
 Vector = NDArray[np.float64]
-Ended = Literal["rows", "seconds", "interrupted"]
-"""What ends a search before it is done: a part of the budget, or Ctrl-C."""
+Ended = Literal["rows", "seconds", "calls", "interrupted"]
+"""What ends a search before it is done: a part of the budget, the few calls allowed, or Ctrl-C."""
 
 
 @dataclass
@@ -97,13 +97,15 @@ class Query:
 class Spent:
     """What a query may spend, and what was spent beside the searches, whose archives count for themselves.
 
-    `rows_apart` were asked by searches whose finds are no answers. `stopped_by` is what ended a
-    search before it was done; `ran_out` tells that more of the budget might have found an answer.
+    `rows_apart` were asked by searches whose finds are no answers; all searches took so many `calls`.
+    `stopped_by` is what ended a search before it was done; `ran_out` tells that more of the budget might have
+    found an answer.
     """
 
     limits: Limits
     verified_rows: int = 0
     rows_apart: int = 0
+    calls: int = 0
     stopped_by: Ended | None = None
     ran_out: bool = False
 
@@ -249,6 +251,12 @@ class QueryState:
     def rows_used(self) -> int:
         """Model rows spent on this query."""
         return self.rows_asked + self.spent.verified_rows
+
+    @property
+    def has_few_calls(self) -> bool:
+        """Whether calls are dear, by the options or else by the model's own word."""
+        asked = self.options.calls
+        return self.engine.costly if asked is None else asked == "few"
 
     @property
     def may_go_on(self) -> bool:

@@ -19,7 +19,7 @@ from ssba.results.column import Column
 
 _PICK_ONE = "pick one of them, such as answers[0]"
 
-Stopped = Literal["exact", "settled", "rows", "seconds", "interrupted"]
+Stopped = Literal["exact", "settled", "rows", "seconds", "calls", "interrupted"]
 
 
 class Status(StrEnum):
@@ -179,9 +179,9 @@ class Explanation(JsonForm):
         Constraints, or limits set by options, that contradict each other.
     evidence : Evidence
         What speaks for there being no nearer answer.
-    stopped : {"exact", "settled", "rows", "seconds", "interrupted"}
+    stopped : {"exact", "settled", "rows", "seconds", "calls", "interrupted"}
         Why the search ended: nothing was left to find, further rounds gained too little, a part of the
-        budget ran out, or somebody pressed Ctrl-C.
+        budget ran out, the few calls allowed were made, or somebody pressed Ctrl-C.
     rows_used, seconds, seed, versions
         How it was found, for whoever wants to repeat it.
     columns, metric, layout, row_label

@@ -56,11 +56,13 @@ def _fewer(explanation: "Explanation") -> str:
 def _ended(explanation: "Explanation") -> str:
     """Say what ended a search before it was done: there may be a nearer answer, or one at all."""
     status = explanation.status.value
-    if status not in ("found", "bounded") or explanation.stopped not in (*_MORE, "interrupted"):
+    if status not in ("found", "bounded") or explanation.stopped not in (*_MORE, "calls", "interrupted"):
         return ""
     wanted = "a nearer answer" if status == "found" else "an answer"
     if explanation.stopped == "interrupted":
         return f" The search was interrupted; asking again may find {wanted}."
+    if explanation.stopped == "calls":
+        return f" The search ended with the few calls it was allowed; calls='many' may find {wanted}."
     more = _MORE[explanation.stopped]
     return f" The search ended with its {_spent(explanation)}; a larger one ({more}) may find {wanted}."
 
@@ -205,6 +207,11 @@ def _out_of_budget(explanation: "Explanation") -> str:
     if explanation.stopped == "interrupted":
         begun = "before any feasible row reached" if explanation.rows_used else "before it began to look for"
         return f"The search was interrupted {begun} {_wished(explanation)}; ask again."
+    if explanation.stopped == "calls":
+        return (
+            f"No feasible row reached {_wished(explanation)} in the few calls that the search was allowed; "
+            "ask with calls='many'."
+        )
     if explanation.stopped not in _MORE:
         return (
             f"No feasible row was found that reaches {_wished(explanation)}, nor a bounded move, but it is "

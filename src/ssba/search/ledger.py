@@ -22,13 +22,15 @@ from ssba.search.repeats import row_keys
 class Door:
     """How rows are asked about: with the number of the query that each belongs to.
 
-    `most` is how many rows each query may still ask; `is_over` tells that there is no more time.
+    `most` is how many rows each query may still ask; `is_over` tells that there is no more time. Where calls
+    are dear, `few_calls` is how many more each query may take part in; then more is asked at once.
     """
 
     ask: Callable[[Matrix, Numbers], Reply]
     has_scores: bool
     most: Vector
     is_over: Callable[[], bool] = lambda: False
+    few_calls: Numbers | None = None
 
 
 @dataclass
@@ -37,8 +39,8 @@ class Ledger:
 
     Attributes
     ----------
-    asked
-        How many model rows each query has asked.
+    asked, calls
+        How many model rows each query has asked, and in how many calls.
     is_open
         Which queries may ask on; one that could not ask all it wanted is closed.
     best, best_row, best_margin
@@ -62,12 +64,13 @@ class Ledger:
     miss_margin: Vector = field(init=False)
     hits: list[tuple[Matrix, Numbers, Vector]] = field(default_factory=list)
     misses: list[tuple[Numbers, Vector]] = field(default_factory=list)
-    calls: int = 0
+    calls: Numbers = field(init=False)
     _memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         regions, queries = self.regions, len(self.door.most)
         self.asked = np.zeros(queries, dtype=np.int64)
+        self.calls = np.zeros(queries, dtype=np.int64)
         self.is_open = np.ones(queries, dtype=bool)
         self.best, self.best_margin = np.full(regions.count, np.inf), np.full(regions.count, np.nan)
         self.best_row = regions.start.copy()
@@ -106,6 +109,11 @@ class Ledger:
         return Reply(reached, margin)
 
     @property
+    def few_calls(self) -> bool:
+        """Whether calls are dear, so that more is asked at once."""
+        return self.door.few_calls is not None
+
+    @property
     def has_scores(self) -> bool:
         """Whether the model gives margins."""
         return self.door.has_scores
@@ -114,6 +122,8 @@ class Ledger:
         """Tell which rows may be asked about; close the queries that wanted more."""
         if self.door.is_over():
             self.is_open[:] = False
+        if self.door.few_calls is not None:
+            self.is_open &= self.calls < self.door.few_calls
         query = self.regions.query[at]
         allowed = np.asarray(self.is_open[query])
         wanted = np.bincount(query, minlength=len(self.asked))
@@ -167,8 +177,9 @@ class Ledger:
         return Reply(reached, np.array([one for _, one in known]) if self.has_scores else None), asked_now
 
     def _asked(self, Z: Matrix, query: Numbers) -> Reply:
-        self.asked += np.bincount(query, minlength=len(self.asked))
-        self.calls += 1
+        asked = np.bincount(query, minlength=len(self.asked))
+        self.asked += asked
+        self.calls += asked > 0
         reply = self.door.ask(Z, query)
         return Reply(np.asarray(reply.reached), reply.margin)
 

@@ -263,6 +263,8 @@ def _guess_normals(search: Search, ways: Ways) -> None:
 def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     """Begin at several rows of each region and follow the best; a boundary that is a plane needs no other."""
     settings, count = SETTINGS.descent, ledger.regions.count
+    if ledger.few_calls:
+        return _together(ledger, ways, margin)
     first = np.flatnonzero(rank_within(ways.at) == 0)
     begun = ways.take(first)
     descend(ledger, begun, margin, 1 if margin is None else 2)
@@ -288,6 +290,18 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     best = ways.take(first_of_each(ways.at, ways.distance))
     descend(ledger, best, margin, settings.rounds)
     return best
+
+
+def _together(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
+    """Follow all ways at once, for fewer calls; on a grid, leave some of these for other moves."""
+    regions, settings = ledger.regions, SETTINGS.descent
+    descend(ledger, ways, margin, 2)
+    smooth = ~(regions.free[ways.at] & (regions.discrete | regions.grid.stepped)).any(axis=1)
+    on = np.flatnonzero(smooth)
+    further = ways.take(on)
+    descend(ledger, further, margin, settings.rounds)
+    ways.put(on, further)
+    return ways.take(first_of_each(ways.at, ways.distance))
 
 
 def _along_columns(search: Search) -> None:

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ssba.search.ledger import Ledger
+from ssba.search.ledger import Ledger, rank_within
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.settings import SETTINGS
 
 # Gaps between rows below this are none: what they divide would leave the range of numbers.
 _NO_GAP = 1e-280
@@ -99,14 +100,21 @@ def label_normals(
     middle = side * _slopes_of(v, guess)[who, column]
     low = (middle - steepest[who]) * width[who]
     wide = 2 * steepest[who] * width[who]
-    for number in range(int(halvings.max(initial=0))):
-        now = np.flatnonzero(halvings[who] > number)
-        mine = who[now]
-        wide[now] *= 0.5
-        far = radius[mine] * np.exp(low[now] + wide[now])
-        rows = np.where(columns[mine], start[mine] + far[:, None] * directions[now] * regions.scale, z[mine])
+    at_once = SETTINGS.race.halvings_at_once if ledger.few_calls else 1
+    for number in range(0, int(halvings.max(initial=0)), at_once):
+        parts = 2 ** np.clip(halvings[who] - number, 0, at_once)
+        probe = np.repeat(np.arange(len(who)), parts - 1)
+        place = rank_within(probe)
+        wide /= parts
+        mine = who[probe]
+        far = radius[mine] * np.exp(low[probe] + wide[probe] * (place + 1))
+        rows = np.where(
+            columns[mine], start[mine] + far[:, None] * directions[probe] * regions.scale, z[mine]
+        )
         reached = ledger.ask(regions.snap(rows, at[mine]), at[mine]).reached
-        low[now] += np.where(reached, 0.0, wide[now])
+        first = parts - 1
+        np.minimum.at(first, probe[reached], place[reached])
+        low += first * wide
     normals = v.copy()
     normals[who, column] -= side * (low + 0.5 * wide) / width[who]
     return np.where(columns, normals, 0.0)

@@ -220,7 +220,9 @@ class _Field:
         near, far = rays.distances(self.low), rays.distances(self.high)
         races = int(group[-1]) + 1
         size = np.bincount(group, minlength=races)
-        cuts = np.maximum(1, SETTINGS.race.sections // np.maximum(size, 1)[group])
+        settings = SETTINGS.race
+        sections = settings.sections_at_once if rays.ledger.few_calls else settings.sections
+        cuts = np.maximum(1, sections // np.maximum(size, 1)[group])
         first, last = np.full(races, np.inf), np.full(races, -np.inf)
         np.minimum.at(first, group, near[waiting])
         np.maximum.at(last, group, far[waiting])
@@ -244,7 +246,11 @@ class _Field:
         low, high = self.low[waiting], self.high[waiting]
         wide = high - low
         middle = self._secants(waiting)
-        aside = np.array(SETTINGS.race.aside[min(step, len(SETTINGS.race.aside) - 1)])
+        settings = SETTINGS.race
+        wider = self.rays.ledger.few_calls
+        aside = np.array(
+            settings.aside_at_once if wider else settings.aside[min(step, len(settings.aside) - 1)]
+        )
         shares = middle[:, None] + aside * wide[:, None]
         edge = SETTINGS.race.edge * wide[:, None]
         shares = np.sort(np.clip(shares, low[:, None] + edge, high[:, None] - edge), axis=1)

@@ -15,6 +15,9 @@ class RaceSettings:
     edge: float = 0.02
     aside: tuple[tuple[float, ...], ...] = ((-0.1, 0.0, 0.1), (-0.02, 0.0, 0.02))
     around: tuple[float, ...] = (-0.002, 0.002)
+    halvings_at_once: int = 3
+    sections_at_once: int = 63
+    aside_at_once: tuple[float, ...] = (-0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,8 @@ def test_options_reach_the_search(ssba_command: Command) -> None:
         "--evidence",
         0,
         "--prove",
+        "--calls",
+        "few",
         "--format",
         "json",
     )
@@ -90,6 +92,7 @@ def test_options_reach_the_search(ssba_command: Command) -> None:
         "margin": {"kind": "score_margin", "amount": 0.1},
         "evidence": 0,
         "prove": True,
+        "calls": "few",
     } | {name: used[name] for name in ("schema", "kind")}
 
 

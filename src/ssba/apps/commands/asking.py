@@ -17,7 +17,7 @@ from ssba.apps.service import Service
 from ssba.apps.usage import UsageError
 from ssba.errors import ArgumentError
 from ssba.json_form import read_json
-from ssba.options import Diversity, Sparsity
+from ssba.options import Calls, Diversity, Sparsity
 
 Repeated = list[str] | None
 Format = Literal["table", "json", "html"]
@@ -101,6 +101,13 @@ class AnswerOptions:
             "them. Without either they are proved where little work is enough.",
         ),
     ] = None
+    calls: Annotated[
+        Calls | None,
+        typer.Option(
+            help="few: the model is asked about more rows at once, in fewer calls, as is right for one that "
+            "answers over a network.",
+        ),
+    ] = None
     budget_rows: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Model rows for the search of each query.")
     ] = None
@@ -154,6 +161,7 @@ def answer_fields(given: AnswerOptions, seconds: float | None, service: Service)
         "margin": None if given.margin is None else _margin(given.margin),
         "evidence": given.evidence,
         "prove": given.prove,
+        "calls": given.calls,
     }
     return {
         "constraints": tuple(given.constraint or ()),

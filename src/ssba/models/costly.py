@@ -1,0 +1,26 @@
+"""A model that says that its calls are dear."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+
+@final
+@dataclass(frozen=True)
+class Costly:
+    """A model whose calls are dear however few rows they have, as those over a network are.
+
+    ``Explainer(ssba.Costly(model), data)`` asks about more rows at once and in fewer calls, as
+    ``Options(calls="few")`` does; ``calls="many"`` in a call asks as usual.
+
+    Parameters
+    ----------
+    model
+        Any model that `Explainer` takes.
+
+    Examples
+    --------
+    >>> Costly(len).model is len
+    True
+    """
+
+    model: Any

@@ -1,0 +1,127 @@
+"""Where calls are dear: few of them, answers that are as good on smooth models, and the word of the model."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from tests.support import every
+
+import ssba
+
+MOST = {"scores": 25, "labels": 40}
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 12))
+ABOVE = (X[:, :4].sum(axis=1) + X[:, 4] * X[:, 5] > 1).astype(int)
+FRAME = pd.DataFrame(
+    {"dose": RNG.integers(0, 9, 300), "level": RNG.normal(size=300), "ward": RNG.choice(["a", "b", "c"], 300)}
+)
+IS_HIGH = (FRAME["dose"] + 2 * FRAME["level"] + (FRAME["ward"] == "b") > 5).to_numpy().astype(int)
+
+
+class Counted:
+    """A model asked by labels or by scores, that counts its calls."""
+
+    def __init__(self, model: Any, by: str) -> None:
+        self.ask = model.predict if by == "labels" else model.predict_proba
+        self.calls = 0
+
+    def __call__(self, rows: Any) -> Any:
+        self.calls += 1
+        return self.ask(rows)
+
+
+def frame_model() -> Any:
+    codes = FRAME.assign(ward=FRAME["ward"].map({"a": 0, "b": 1, "c": 2}))
+    forest = RandomForestClassifier(20, random_state=0).fit(codes.to_numpy(float), IS_HIGH)
+
+    class Coded:
+        def predict(self, rows: Any) -> Any:
+            return forest.predict(self.codes(rows))
+
+        def predict_proba(self, rows: Any) -> Any:
+            return forest.predict_proba(self.codes(rows))
+
+        def codes(self, rows: Any) -> Any:
+            return rows.assign(ward=rows["ward"].map({"a": 0, "b": 1, "c": 2})).to_numpy(float)
+
+    return Coded()
+
+
+MODELS: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
+    "logistic": lambda: (LogisticRegression().fit(X, ABOVE), X, X[ABOVE == 0][:4]),
+    "network": lambda: (
+        MLPClassifier((16,), max_iter=300, random_state=0).fit(X, ABOVE),
+        X,
+        X[ABOVE == 0][:4],
+    ),
+    "forest": lambda: (RandomForestClassifier(20, random_state=0).fit(X, ABOVE), X, X[ABOVE == 0][:4]),
+    "mixed": lambda: (frame_model(), FRAME, FRAME[IS_HIGH == 0][:4]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("by", ["labels", "scores"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_query_takes_few_calls(name: str, by: str) -> None:
+    model, data, queries = MODELS[name]()
+    counted = Counted(model, by)
+    explainer = ssba.Explainer(counted, data, target=1)
+    explainer.explain_many(queries, progress=False)
+    for i in range(len(queries)):
+        before = counted.calls
+        few = explainer.explain(queries[i : i + 1], calls="few")
+        assert counted.calls - before <= MOST[by]
+        assert few.status.value == "found"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("by", ["labels", "scores"])
+@pytest.mark.parametrize("name", ["logistic", "network"])
+def test_on_smooth_models_answers_are_as_near(name: str, by: str) -> None:
+    model, data, queries = MODELS[name]()
+    explainer = ssba.Explainer(Counted(model, by), data, target=1)
+    many = explainer.explain_many(queries, progress=False)
+    few = explainer.explain_many(queries, progress=False, calls="few")
+    ratios = [
+        one.best.distance / other.best.distance
+        for one, other in zip(few, many, strict=True)
+        if one.best is not None and other.best is not None
+    ]
+    assert len(ratios) == len(queries)
+    assert np.mean(ratios) < 1.02
+
+
+@pytest.mark.parametrize("by", ["labels", "scores"])
+def test_a_batch_gives_what_each_query_gives_alone(by: str) -> None:
+    model, data, queries = MODELS["mixed"]()
+    explainer = ssba.Explainer(Counted(model, by), data, target=1)
+    together = explainer.explain_many(queries, progress=False, calls="few")
+    alone = [explainer.explain(queries[i : i + 1], calls="few") for i in range(len(queries))]
+    assert every(one.best is not None for one in together)
+    assert [(one.best, one.rows_used) for one in together] == [(one.best, one.rows_used) for one in alone]
+
+
+def test_a_search_that_its_calls_ended_says_so() -> None:
+    model, data, queries = MODELS["mixed"]()
+    found = ssba.Explainer(Counted(model, "scores"), data, target=1).explain(queries[:1], calls="few")
+    assert found.stopped == "calls"
+    assert "few calls it was allowed; calls='many' may find a nearer answer" in found.sentence
+
+
+def test_a_model_can_say_itself_that_its_calls_are_dear() -> None:
+    model, data, queries = MODELS["logistic"]()
+    counted = Counted(model, "labels")
+    explainer = ssba.Explainer(ssba.Costly(counted), data, target=1)
+    before = counted.calls
+    few = explainer.explain(queries[1])
+    few_calls, before = counted.calls - before, counted.calls
+    many = explainer.explain(queries[1], calls="many")
+    assert few_calls <= MOST["labels"] < counted.calls - before
+    plain = ssba.Explainer(counted, data, target=1)
+    assert plain.explain(queries[1], calls="few").best == few.best
+    assert plain.explain(queries[1]).best == many.best
