@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+from benchmarks.ablate.measuring import Table
 from benchmarks.ablate.report import as_markdown, as_text
 from benchmarks.ablate.running import run
 from benchmarks.ablate.variants import Variant, moves, settings
@@ -22,6 +23,16 @@ from benchmarks.golden.table import Half
 from benchmarks.nearest.plans import NAMES
 
 AS_IT_IS = Variant()
+
+
+def _heading(what: str, half: Half, base: Table) -> str:
+    queries, cases = max(len(one.rows) for one in base.values()), len({case for case, _ in base})
+    return (
+        f"# What each of the {what} is good for\n\n"
+        f"Printed by `python -m benchmarks.ablate {what}`: up to {queries} queries of the {half} half of "
+        f"each of {cases} cases of `benchmarks.nearest`, by labels and by scores. A query that is missed counts "
+        "as twice as far.\n\n"
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
             found[variant] = one.result()
             print(as_text(variant, base, found[variant]), flush=True)
     if given.out:
-        given.out.write_text(as_markdown(base, found), encoding="utf-8")
+        given.out.write_text(_heading(given.what, half, base) + as_markdown(base, found), encoding="utf-8")
     return 0
 
 
