@@ -29,9 +29,9 @@ def _heading(what: str, half: Half, base: Table) -> str:
     queries, cases = max(len(one.rows) for one in base.values()), len({case for case, _ in base})
     return (
         f"# What each of the {what} is good for\n\n"
-        f"Printed by `python -m benchmarks.ablate {what}`: up to {queries} queries of the {half} half of "
-        f"each of {cases} cases of `benchmarks.nearest`, by labels and by scores. A query that is missed counts "
-        "as twice as far.\n\n"
+        f"Printed by `python -m benchmarks.ablate {what}`: up to {queries} queries of the {half} half "
+        f"of each of {cases} cases of `benchmarks.nearest`, by labels and by scores. A query that is "
+        "missed counts as twice as far.\n\n"
     )
 
 
