@@ -75,6 +75,14 @@ class TestDraws:
         tight = explainer.explain([0.0, 0, 0], evidence=10**6, budget=ssba.Budget(rows=3000))
         assert 0 < tight.evidence.drawn < 3000
 
+    @pytest.mark.parametrize("query", [[30, 30, 30], [40, 40, 44], [44, 48, 50]])
+    def test_on_whole_numbers_as_many_are_drawn_as_wanted(self, query: list[int]) -> None:
+        """Rounding takes some draws too far out, and others are drawn twice; all 59 count."""
+        data = np.random.default_rng(0).integers(0, 60, size=(200, 3))
+        explainer = ssba.Explainer(lambda Z: (Z.sum(axis=1) >= 150).astype(int), data, target=1, scale="none")
+        evidence = explainer.explain(query).evidence
+        assert (evidence.drawn, evidence.proof) in [(59, None), (0, "exhausted")]
+
     def test_none_wanted_none_drawn(self) -> None:
         evidence = ssba.Explainer(plane, X).explain([0.0, 0, 0], evidence=0).evidence
         assert (evidence.drawn, evidence.share) == (0, None)

@@ -217,10 +217,12 @@ def _draw_block(
     rows, of = np.concatenate(found)[order], of[order]
     # Where a row is known to reach, none of those that miss is of use.
     ledger.best[:] = [archive.best_distance for archive in archives]
-    ledger.ask(rows, of)
+    missed = ~ledger.ask(rows, of).reached
     hand_over(states, archives, ledger)
+    # A row that is drawn twice counts twice: it is the draws that are even.
+    far, owner = ledger.distance(rows[missed], of[missed]), ledger.regions.query[of[missed]]
     for state in np.flatnonzero(ledger.is_open & (ledger.asked > 0)).tolist():
-        distances[state].append(states[state].found.missed[-1])
+        distances[state].append(far[owner == state])
 
 
 def _limits_changes(state: QueryState, archive: Archive) -> bool:

@@ -32,6 +32,10 @@ _SWEEPS = 8
 _HALVINGS = 30
 
 
+# Rows that rounding took out of the ball are drawn anew so often.
+_ROUNDS = 8
+
+
 def share_bound(drawn: int) -> float | None:
     """Return the 95% bound on the share that reaches the target when none of so many draws did.
 
@@ -44,9 +48,15 @@ def share_bound(drawn: int) -> float | None:
 def draw_nearer(region: Region, metric: Metric, radius: float, count: int, rng: np.random.Generator) -> Array:
     """Draw up to `count` legal feasible rows nearer to the query than `radius`; fewer where there are few."""
     ball = _Ball(region, metric, radius * (1 - 1e-12))
-    rows = ball.with_levels(count, rng)
-    rows = ball.with_numbers(rows, rng)
-    return like(rows[ball.contains(rows)], region.x)
+    found = ball.start[None][:0]
+    for _ in range(_ROUNDS):
+        # Rounding takes some rows out of the ball: others are drawn in their place.
+        rows = ball.with_numbers(ball.with_levels(count - len(found), rng), rng)
+        rows = rows[ball.contains(rows)]
+        found = np.concatenate([found, rows])
+        if not len(rows) or len(found) == count:
+            break
+    return like(found, region.x)
 
 
 @dataclass(frozen=True)
