@@ -6,17 +6,22 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # A stamp is newer than pyproject.toml exactly when its extras are installed.
 DEV := $(VENV)/.stamp-dev
 DEMO := $(VENV)/.stamp-demo
+SERVE := $(VENV)/.stamp-serve
 
 CHECKED := src tests benchmarks examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench bench-index bench-peers clean
+.PHONY: help demo page test test-all lint format bench bench-index bench-peers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(DEMO) ## train a model on the heart data and explain two patients
 	@$(BIN)/ssba demo
+
+page: $(SERVE) ## open the what-if workbench on the heart data in a browser (PORT=number, else any free one)
+	@mkdir -p build
+	@$(BIN)/ssba serve --open --port $(or $(PORT),0) 2>build/page.log || { tail -n 5 build/page.log >&2; exit 1; }
 
 # Two test workers each with as many BLAS threads as cores would fight for the cores.
 test test-all: export OMP_NUM_THREADS ?= 1
@@ -92,8 +97,13 @@ $(DEMO): pyproject.toml | $(BIN)/pip
 	@$(PIP) -e '.[cli,plot]'
 	@touch $@
 
-# The development tools include what the demo needs.
+$(SERVE): pyproject.toml | $(BIN)/pip
+	@echo "Installing ssba with what the page needs (once, about a minute) ..."
+	@$(PIP) -e '.[serve,plot]'
+	@touch $@
+
+# The development tools include what the demo and the page need.
 $(DEV): pyproject.toml | $(BIN)/pip
 	@echo "Installing ssba and the development tools (once, a few minutes) ..."
 	@$(PIP) -e '.[dev]'
-	@touch $@ $(DEMO)
+	@touch $@ $(DEMO) $(SERVE)

@@ -13,19 +13,21 @@ from tests.support import every
 import ssba
 from ssba.apps.limits import Cancelled, Limits, Meter
 from ssba.apps.requests import (
+    CertificateRequest,
     CheckRequest,
     CohortRequest,
     ExplainRequest,
     LeversRequest,
     PlanRequest,
     PredictRequest,
+    RangesRequest,
     RowsRequest,
     TryRequest,
     WhyNotRequest,
 )
 from ssba.apps.service import Service
 from ssba.errors import ArgumentError, ConstraintError, ModelError, SchemaError, StoppedError, TargetError
-from ssba.results import Cohort, Explanation, LeverTable, Plan, Trial, WhyNot
+from ssba.results import Certificate, Cohort, Explanation, LeverTable, Plan, Ranges, Trial, WhyNot
 
 SERVICE = Service(heart(), workers=2)
 LOANS = Service(loans())
@@ -138,6 +140,14 @@ class TestAdvice:
         trial = LOANS.try_values(TryRequest(row=number, try_values={"debt": 0}))
         assert Trial.from_dict(trial.trial).values["debt"] == 0
 
+    def test_ranges_and_a_certificate_of_an_explanation_from_before(self) -> None:
+        found = SERVICE.explain(ExplainRequest(row=PATIENT))
+        assert found.evidence == of_library().evidence.sentence
+        ranges = SERVICE.ranges(RangesRequest(explanation=found.explanation))
+        assert Ranges.from_dict(ranges.ranges) == EXPLAINER.ranges(of_library())
+        made = SERVICE.certificate(CertificateRequest(explanation=found.explanation)).certificate
+        assert EXPLAINER.check_certificate(Certificate.from_dict(made)).passed
+
     def test_an_explanation_that_was_tampered_with_is_refused(self) -> None:
         sent = SERVICE.explain(ExplainRequest(row=PATIENT)).explanation
         best = sent["counterfactuals"][0]
@@ -187,6 +197,13 @@ class TestRows:
         assert every(one.prediction == "disease" for one in need.rows)
         assert need.total + SERVICE.rows(RowsRequest(reached=True)).total == 303
 
+    def test_rows_are_sorted_by_the_score_of_the_target(self) -> None:
+        lowest = SERVICE.rows(RowsRequest(sort="score", limit=200)).rows
+        scores = heart().model.predict_proba(heart().rows)[:, 1]
+        assert [one.score for one in lowest] == pytest.approx(sorted(scores)[:200])
+        (highest,) = SERVICE.rows(RowsRequest(sort="-score", limit=1)).rows
+        assert highest.score == pytest.approx(scores.max())
+
     def test_missing_cells_are_null_and_can_be_asked_for(self) -> None:
         found = SERVICE.rows(RowsRequest(where={"thal": None}))
         assert found.total == 2
@@ -234,6 +251,13 @@ class TestCohort:
     def test_all_rows_that_need_a_change_are_meant_by_default(self) -> None:
         numbers = LOANS.cohort_rows(CohortRequest())
         assert len(numbers) == LOANS.rows(RowsRequest(reached=False)).total > 0
+
+    def test_rows_can_be_chosen_by_text_and_values(self) -> None:
+        numbers = LOANS.cohort_rows(CohortRequest(where={"region": "north"}))
+        need = LOANS.rows(RowsRequest(reached=False, where={"region": "north"}, limit=200)).rows
+        assert numbers == [one.row for one in need]
+        with pytest.raises(ArgumentError, match="but not both"):
+            LOANS.cohort_rows(CohortRequest(rows=(1,), search="north"))
 
     def test_a_row_or_column_that_is_not_there_is_refused_at_once(self) -> None:
         with pytest.raises(ArgumentError, match="row 999"):

@@ -4,7 +4,7 @@ Options and results keep the JSON that they have in Python; `ssba.results.schema
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -208,6 +208,20 @@ class WhyNotRequest(AdviceRequest):
     """Asks, where there is no answer, which constraints are in the way, and what would be enough."""
 
 
+class RangesRequest(AdviceRequest):
+    """Asks for intervals around an answer that still reach the target."""
+
+    answer: Annotated[int, Field(ge=0, description="Which of the answers, counted from 0.")] = 0
+
+
+class CertificateRequest(AdviceRequest):
+    """Asks for a document that the answer can be checked by later."""
+
+
+class ReportRequest(AdviceRequest):
+    """Asks for a page of HTML."""
+
+
 class LeversRequest(AdviceRequest):
     """Asks which columns can flip the decision, alone or together."""
 
@@ -220,27 +234,39 @@ class TryRequest(AdviceRequest):
     try_values: Annotated[Cells, Field(description='The values to try: {"chol": 220}.', min_length=1)]
 
 
-class RowsRequest(Request):
-    """Asks for rows of the data."""
+class Filtered(Request):
+    """Which rows of the data are meant."""
 
     search: Annotated[
         str, Field(max_length=200, description="Text that some cell of a row contains, in any case.")
     ] = ""
     where: Annotated[Cells, Field(description='Values that the rows have: {"sex": "male"}.')] = {}
+
+
+class RowsRequest(Filtered):
+    """Asks for rows of the data."""
+
     reached: Annotated[
         bool | None,
         Field(description="true: rows at the target already; false: rows that need a change; null: all."),
     ] = None
+    sort: Annotated[
+        Literal["row", "score", "-score"],
+        Field(description="By number, or by the score of the target: lowest first, or highest (-score)."),
+    ] = "row"
     offset: Annotated[int, Field(ge=0, description="How many matching rows to leave out first.")] = 0
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows to return at most.")] = 20
 
 
-class CohortRequest(Searched):
+class CohortRequest(Searched, Filtered):
     """Asks what it would take for many rows."""
 
     rows: Annotated[
         CohortRows | None,
-        Field(description="Rows of the data, counted from 0; null: all that do not reach the target."),
+        Field(
+            description="Rows of the data, counted from 0; null: all that do not reach the target, of those "
+            "that `search` and `where` leave."
+        ),
     ] = None
     by: Annotated[str | None, Field(description="A column of the data to compare groups by.")] = None
 
@@ -273,6 +299,7 @@ class ExplainReply(Told):
     """The smallest feasible change."""
 
     explanation: Annotated[Json, result("Explanation"), Field(description="The result as in Python.")]
+    evidence: Annotated[str, Field(description="What speaks for there being no nearer answer, in words.")]
 
 
 class PlanReply(ExplainReply):
@@ -285,6 +312,18 @@ class WhyNotReply(ExplainReply):
     """What is in the way, and what to relax."""
 
     why_not: Annotated[Json, result("WhyNot"), Field(description="The reasons, as in Python.")]
+
+
+class RangesReply(Told):
+    """Intervals around an answer."""
+
+    ranges: Annotated[Json, result("Ranges"), Field(description="The intervals, as in Python.")]
+
+
+class CertificateReply(Reply):
+    """A document that an answer can be checked by."""
+
+    certificate: Annotated[Json, result("Certificate"), Field(description="The document, as in Python.")]
 
 
 class LeversReply(ExplainReply):
@@ -316,6 +355,10 @@ class CohortReply(Told):
     """What many answers say together."""
 
     cohort: Annotated[Json, result("Cohort"), Field(description="The summary, as in Python.")]
+    rows: Annotated[tuple[int, ...], Field(description="Which row of the data each member is.")]
+    ids: Annotated[
+        tuple[str, ...] | None, Field(description="What these rows are named; null without a column for it.")
+    ]
 
 
 class RowReply(Reply):

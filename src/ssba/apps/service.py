@@ -11,13 +11,19 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import ssba
+from ssba.apps.cohort_files import CohortFiles
+from ssba.apps.landscape import Landscape, boundary_rows
 from ssba.apps.limits import Limits, Meter
 from ssba.apps.names import ClassNames
+from ssba.apps.page_requests import MapReply, MapRequest, PopulationReply
+from ssba.apps.population import population_of
 from ssba.apps.project.opened import OpenedProject, require_column
 from ssba.apps.project.target import first_possible
 from ssba.apps.requests import (
     AdviceRequest,
     Aimed,
+    CertificateReply,
+    CertificateRequest,
     CheckReply,
     CheckRequest,
     CohortReply,
@@ -31,6 +37,8 @@ from ssba.apps.requests import (
     PlanRequest,
     PredictReply,
     PredictRequest,
+    RangesReply,
+    RangesRequest,
     RowReply,
     RowsReply,
     RowsRequest,
@@ -46,7 +54,7 @@ from ssba.errors import ArgumentError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
 from ssba.models.tally import watched
-from ssba.results import Explanation, Explanations, Prediction
+from ssba.results import Cohort, Explanation, Explanations, Prediction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +63,10 @@ _CHUNK = 16
 """Rows of a cohort that are explained together, between two looks at whether to go on."""
 _BLOCK = 4096
 """Rows of the data that are predicted together."""
+_MOST_STRIPPED = 5_000
+"""Rows of the data of which distributions are made."""
+_MOST_PLACED = 800
+"""Rows of the data that are drawn one by one."""
 _LOOK = 0.1
 """Seconds between two looks at whether a request that waits for an explainer is still wanted."""
 
@@ -89,6 +101,8 @@ class Service:
         self._model = type(project.model).__name__
         self.fingerprint = first.explainer.fingerprint
         self._known: Sequence[Prediction] | None = None
+        self._population: PopulationReply | None = None
+        self._landscape: Landscape | None = None
 
     def describe(self) -> DescribeReply:
         """Say what the service is about."""
@@ -117,6 +131,9 @@ class Service:
         if request.reached is not None:
             known = self._all_predictions(meter)
             matching = [number for number in matching if known[number].reached == request.reached]
+        if request.sort != "row":
+            scores = [one.score or 0.0 for one in self._all_predictions(meter)]
+            matching.sort(key=lambda number: scores[number], reverse=request.sort == "-score")
         page = matching[request.offset : request.offset + request.limit]
         said = self._said_about(page, meter)
         rows = tuple(self._row_reply(number, one) for number, one in zip(page, said, strict=True))
@@ -141,7 +158,7 @@ class Service:
         """Find the smallest feasible change."""
         with self._working(meter) as held:
             found = self._explained(held, request)
-        return ExplainReply(explanation=found.to_dict(), **self._said(found))
+        return ExplainReply(**self._found(found), **self._said(found))
 
     def plan(self, request: PlanRequest, meter: Meter | None = None) -> PlanReply:
         """Put an answer in steps."""
@@ -150,21 +167,21 @@ class Service:
             plan = held.explainer.plan(
                 found, request.answer, effort=request.effort, max_step=request.max_step
             )
-        return PlanReply(explanation=found.to_dict(), plan=plan.to_dict(), **self._said(plan))
+        return PlanReply(**self._found(found), plan=plan.to_dict(), **self._said(plan))
 
     def why_not(self, request: WhyNotRequest, meter: Meter | None = None) -> WhyNotReply:
         """Say what is in the way, and what would be enough."""
         with self._working(meter) as held:
             found = self._asked_about(held, request)
             why = held.explainer.why_not(found, progress=False)
-        return WhyNotReply(explanation=found.to_dict(), why_not=why.to_dict(), **self._said(why))
+        return WhyNotReply(**self._found(found), why_not=why.to_dict(), **self._said(why))
 
     def levers(self, request: LeversRequest, meter: Meter | None = None) -> LeversReply:
         """Say which columns can flip the decision."""
         with self._working(meter) as held:
             found = self._asked_about(held, request)
             table = held.explainer.levers(found, request.max_columns, progress=False)
-        return LeversReply(explanation=found.to_dict(), levers=table.to_dict(), **self._said(table))
+        return LeversReply(**self._found(found), levers=table.to_dict(), **self._said(table))
 
     def try_values(self, request: TryRequest, meter: Meter | None = None) -> TryReply:
         """Say what the model says about edited values."""
@@ -173,25 +190,52 @@ class Service:
             trial = held.explainer.try_values(found, request.try_values)
         return TryReply(trial=trial.to_dict(), **self._said(trial))
 
+    def ranges(self, request: RangesRequest, meter: Meter | None = None) -> RangesReply:
+        """Return intervals around an answer."""
+        with self._working(meter) as held:
+            found = held.explainer.ranges(self._asked_about(held, request), request.answer)
+        return RangesReply(ranges=found.to_dict(), **self._said(found))
+
+    def certificate(self, request: CertificateRequest, meter: Meter | None = None) -> CertificateReply:
+        """Return a document that an answer can be checked by."""
+        with self._working(meter) as held:
+            made = held.explainer.certificate(self._asked_about(held, request))
+        return CertificateReply(certificate=made.to_dict())
+
+    def population(self, meter: Meter | None = None) -> PopulationReply:
+        """Say how the rows of the data are spread, and what the model says about them; asked once."""
+        if self._population is None:
+            some = self._some_rows(_MOST_STRIPPED)
+            said = dict(zip(some, self._said_about(some, meter), strict=True))
+            self._population = population_of(self.project, self.columns, said, self.names)
+        return self._population
+
+    def place(self, request: MapRequest, meter: Meter | None = None) -> MapReply:
+        """Say where a row lies among those of the data, and on which side of the boundary."""
+        if self._landscape is None:
+            some = self._some_rows(_MOST_PLACED)
+            said = self._said_about(some, meter)
+            with self._working(meter) as held:
+                points = boundary_rows(held.explainer, held.boundary)
+            named = dict(zip(some, self._ids(some) or (None,) * len(some), strict=True))
+            self._landscape = Landscape(self.columns, named, said, points, self.names)
+        with self._working(meter) as held:
+            row = held.explainer.predict(row_of(self.project, request)).values
+            return self._landscape.place(request, row, held.explainer.predict_many)
+
     def report(self, request: ExplainRequest, meter: Meter | None = None) -> str:
         """Return a page of HTML about a row and its answers, which may have been found before."""
-        with self._working(meter) as held, TemporaryDirectory() as folder:
-            found = self._asked_about(held, request)
-            file = Path(folder) / "report.html"
-            held.explainer.report(
-                found,
-                file,
-                meanings=self.project.settings.meanings,
-                title=self.project.settings.title,
-                progress=False,
-            )
-            return file.read_text(encoding="utf-8")
+        with self._working(meter) as held:
+            return self._written(held, self._asked_about(held, request))
 
     def cohort_rows(self, request: CohortRequest, meter: Meter | None = None) -> list[int]:
         """Return the rows that a cohort is about."""
         if request.rows is None:
             known = self._all_predictions(meter)
-            return [number for number, one in enumerate(known) if not one.reached]
+            meant = matching_rows(self.project, request.where, request.search)
+            return [number for number in meant if not known[number].reached]
+        if request.search or request.where:
+            raise ArgumentError("search and where choose among all rows; give them, or rows, but not both")
         for number in request.rows:
             check_number(self.project.table, number)
         return list(request.rows)
@@ -203,6 +247,15 @@ class Service:
         done: Callable[[int, int], None] = lambda done, total: None,
     ) -> CohortReply:
         """Explain many rows, some at a time, so that other requests get their turn; tell how far it is."""
+        return self.cohort_with_files(request, meter, done)[0]
+
+    def cohort_with_files(
+        self,
+        request: CohortRequest,
+        meter: Meter | None = None,
+        done: Callable[[int, int], None] = lambda done, total: None,
+    ) -> tuple[CohortReply, CohortFiles]:
+        """Explain many rows, and return what they say together with what can be exported."""
         numbers = self.cohort_rows(request, meter)
         if request.by is not None:
             require_column(self.project.table, request.by, "by")
@@ -214,8 +267,30 @@ class Service:
         groups = (
             None if request.by is None else [str(one) for one in self.project.table[request.by].iloc[numbers]]
         )
-        summary = Explanations(tuple(found)).cohort(by=groups)
-        return CohortReply(cohort=summary.to_dict(), **self._said(summary))
+        answers = Explanations(tuple(found), self.columns.layout)
+        summary = answers.cohort(by=groups)
+        reply = CohortReply(
+            cohort=summary.to_dict(), rows=tuple(numbers), ids=self._ids(numbers), **self._said(summary)
+        )
+        return reply, self._files(answers, summary, numbers, meter)
+
+    def _files(
+        self, answers: Explanations, summary: Cohort, numbers: Sequence[int], meter: Meter | None
+    ) -> CohortFiles:
+        settings = self.project.settings
+        with self._working(meter, self._aside) as held:
+            page = self._written(held, answers) if answers else ""
+        return CohortFiles(answers, summary, numbers, settings.meanings, page)
+
+    def _written(self, held: "_Held", results: Explanation | Explanations) -> str:
+        """Return the report about results, as a page of HTML."""
+        settings = self.project.settings
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "report.html"
+            held.explainer.report(
+                results, file, meanings=settings.meanings, title=settings.title, progress=False
+            )
+            return file.read_text(encoding="utf-8")
 
     def explain_rows(
         self, numbers: Sequence[int], request: CohortRequest, meter: Meter | None = None
@@ -279,7 +354,11 @@ class Service:
         names = self.project.settings.classes
         return first_possible(lambda one: ask(target=one), request.target, names, "as a target")
 
-    def _said(self, result: Any) -> dict[str, str]:
+    def _found(self, found: Explanation) -> dict[str, Any]:
+        """Return an explanation, and in words what speaks for it."""
+        return {"explanation": found.to_dict(), "evidence": found.evidence.sentence}
+
+    def _said(self, result: Any) -> dict[str, Any]:
         """Return what a result says to a person, and the project's caution."""
         return {"sentence": self.names.told(result).sentence, "caution": self.project.settings.caution}
 
@@ -304,6 +383,16 @@ class Service:
                     known += held.explainer.predict_many(self.project.rows.iloc[first : first + _BLOCK])
             self._known = known
         return self._known
+
+    def _some_rows(self, most: int) -> list[int]:
+        """Return the numbers of all rows, or of so many that are spread evenly over them."""
+        count = len(self.project.table)
+        return [number * count // min(count, most) for number in range(min(count, most))]
+
+    def _ids(self, numbers: Sequence[int]) -> tuple[str, ...] | None:
+        """Return what rows are named; None where no column names them."""
+        column = self.project.settings.id
+        return None if column is None else tuple(map(str, self.project.table[column].iloc[list(numbers)]))
 
     def _said_about(self, numbers: Sequence[int], meter: Meter | None) -> Sequence[Prediction]:
         if self._known is not None:

@@ -52,6 +52,12 @@ def ended(running: "subprocess.Popen[str]", how: signal.Signals) -> tuple[int, s
 SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 
 
+def test_it_opens_the_page_in_the_browser_of_the_machine() -> None:
+    with started("--open", BROWSER="echo opened %s") as (running, url):
+        assert running.stdout is not None
+        assert running.stdout.readline() == f"opened {url}\n"
+
+
 @SIGNALS
 def test_it_answers_about_the_heart_patients_until_it_is_interrupted() -> None:
     with started() as (running, url):

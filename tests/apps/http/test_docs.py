@@ -61,7 +61,7 @@ def test_the_program_prints_what_the_page_shows(served: Served) -> None:
 
 def test_every_endpoint_is_told_and_no_other(served: Served) -> None:
     told = {
-        (method, path.replace("ID", "{job_id}"))
+        (method, path.replace("ID", "{job_id}").replace("NAME", "{name}"))
         for method, path in re.findall(r"`(GET|POST|DELETE) (/[\w/.-]*)`", TEXT)
     }
     document = served.app.openapi()["paths"]

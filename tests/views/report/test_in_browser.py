@@ -1,16 +1,14 @@
 """Report pages in a real browser, Debian's chromium: quiet, complete, accessible, light, dark and printed."""
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from tests.browser import LOW_CONTRAST, is_dark, needs_browser, started_browser
 from tests.views.support import (
     AROUND,
     BOUNDED,
@@ -32,69 +30,14 @@ from ssba.views.report.page import ReportParts, write_report
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium")
-MISSING = CHROMIUM is None or find_spec("playwright") is None
+pytestmark = needs_browser
 
-# Where CI asks for them, these tests fail rather than skip.
-pytestmark = pytest.mark.skipif(
-    MISSING and os.environ.get("CI") != "true",
-    reason="needs Debian's chromium and the Python package playwright",
-)
-
-# As root in a container there is no sandbox; the other switches keep the browser itself off the network.
-SWITCHES = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 WRITTEN: dict[str, tuple[ssba.results.Explanation | ssba.results.Explanations, ReportParts]] = {
     "found": (FOUND, ReportParts(plan=PLAN, ranges=RANGES, levers=LEVERS, data=AROUND)),
     "bounded": (BOUNDED, ReportParts(plan=SHORT_PLAN, why_not=WHY_NOT, data=AROUND)),
     "infeasible": (INFEASIBLE, ReportParts()),
     "cohort": (MANY, ReportParts(cohort=cohort_of(MANY, by="sex"), data=AROUND)),
 }
-
-# The contrast of each text with what is painted behind it, by WCAG 2.2; see-through colours are mixed.
-LOW_CONTRAST = """
-() => {
-  const parse = (colour) => {
-    const parts = colour.match(/[\\d.]+/g).map(Number);
-    return parts.length === 3 ? [...parts, 1] : parts;
-  };
-  const over = (top, below) => top.slice(0, 3).map((part, i) => part * top[3] + below[i] * (1 - top[3]));
-  const light = (colour) => {
-    const [r, g, b] = colour.map((part) => {
-      const share = part / 255;
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    const layers = [];
-    for (let one = element; one; one = one.parentElement) {
-      layers.push(parse(getComputedStyle(one).backgroundColor));
-    }
-    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
-  };
-  const low = [];
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const words = walk.currentNode.textContent.trim();
-    const element = walk.currentNode.parentElement;
-    if (!words || element.tagName === 'title') continue;
-    const style = getComputedStyle(element);
-    const below = behind(element);
-    const colour = over(parse(element.closest('svg') ? style.fill : style.color), below);
-    const [high, dark] = [light(colour), light(below)].sort((a, b) => b - a);
-    const contrast = (high + 0.05) / (dark + 0.05);
-    if (contrast < 4.5) low.push(`${contrast.toFixed(2)}: ${words}`);
-  }
-  return low;
-}
-"""
 
 PICTURES = {
     "changes": change_chart(FOUND, AROUND, title="A title that is so long that it takes two lines " * 2),
@@ -122,13 +65,8 @@ IN_THE_WAY = """
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
-    from playwright.sync_api import sync_playwright
-
-    assert CHROMIUM is not None, "install the Debian package chromium"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+    with started_browser() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -223,11 +161,6 @@ class TestEveryPage:
     ) -> None:
         with Visit(browser, files[name], width=360) as visit:
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def is_dark(page: "Page") -> bool:
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    return max(int(part) for part in re.findall(r"\d+", background)[:3]) < 100
 
 
 def test_wide_table_is_reached_by_keyboard(browser: "Browser", files: dict[str, Path]) -> None:

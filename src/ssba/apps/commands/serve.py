@@ -1,8 +1,10 @@
-"""`ssba serve`: the HTTP API of a project."""
+"""`ssba serve`: the page of a project, and its HTTP API."""
 
 import inspect
 import os
+import threading
 import warnings
+import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -58,6 +60,7 @@ class ServeOptions:
     max_seconds: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.001, help="Seconds that one request may take.")
     ] = Limits.seconds
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False
     log_values: Annotated[
         bool, typer.Option("--log-values", help="Log bodies of requests, with the values of rows.")
     ] = False
@@ -85,9 +88,10 @@ def with_server(command: Callable[[ProjectChoice, ServeOptions], None]) -> Calla
 @with_project
 @with_server
 def serve(choice: ProjectChoice, options: ServeOptions) -> None:
-    """Answer questions about a project over HTTP, and as an MCP server at /mcp, until it is interrupted.
+    """Serve a page about a project, and answer questions over HTTP and, at /mcp, as an MCP server.
 
-    Prints the address to use; a line of JSON for each request goes to stderr.
+    Prints the address to use and runs until it is interrupted. A line of JSON for each request goes to
+    stderr.
     """
     for module in ("fastapi", "mcp", "prometheus_client", "uvicorn"):
         require(module, "serve", "ssba serve")
@@ -108,7 +112,11 @@ def serve(choice: ProjectChoice, options: ServeOptions) -> None:
         # From here on nobody who read the address is turned away.
         listening.listen()
         what = project.settings.title or Path(project.settings.data).name
-        typer.echo(f"ssba serves {what}: {url_of(options.host, listening)} (Ctrl-C stops)")
+        url = url_of(options.host, listening)
+        typer.echo(f"ssba serves {what}: {url} (Ctrl-C stops)")
+        if options.open_page:
+            # Beside the server, which answers the browser; where there is none, the address is enough.
+            threading.Thread(target=webbrowser.open, args=[url], daemon=True).start()
         # Ctrl-C is the way to stop, not a fault.
         with suppress(KeyboardInterrupt), warnings.catch_warnings():
             # What a call warns about may quote the rows that it was asked about.

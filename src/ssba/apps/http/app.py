@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
-from anyio import create_task_group
+from anyio import create_task_group, to_thread
 from anyio.abc import TaskGroup
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 import ssba
+from ssba.apps.cohort_files import FILE_NAMES
 from ssba.apps.http.disconnect import unless_gone
 from ssba.apps.http.guard import Guard
 from ssba.apps.http.jobs import Job, JobReply, Jobs, events
@@ -27,14 +28,21 @@ from ssba.apps.http.openapi import (
     request_schemas,
     rows_parameters,
 )
+from ssba.apps.http.page import add_page
 from ssba.apps.http.paths import HEALTH, MCP, METRICS
 from ssba.apps.http.problems import refused, reply_to
 from ssba.apps.http.reading import read_body, read_query
 from ssba.apps.http.settings import ServeSettings
 from ssba.apps.limits import Meter
 from ssba.apps.mcp import mcp_app
+from ssba.apps.page_requests import PopulationReply
 from ssba.apps.refusals import is_about_the_request
-from ssba.apps.requests import CohortRequest, Reply, RowsReply, RowsRequest
+from ssba.apps.requests import (
+    CohortRequest,
+    Reply,
+    RowsReply,
+    RowsRequest,
+)
 from ssba.apps.service import Service
 from ssba.apps.work import Closed, Desk
 from ssba.errors import SsbaError
@@ -43,6 +51,7 @@ from ssba.results.schemas import results_schema
 Answer = TypeVar("Answer")
 
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+_REPORT_HEADERS = {"Content-Security-Policy": _REPORT_POLICY}
 
 
 class Server:
@@ -114,6 +123,7 @@ def create_app(service: Service, settings: ServeSettings | None = None) -> FastA
     _add_cohorts(app, server)
     _add_jobs(app, server)
     _add_about(app, server)
+    add_page(app)
     app.router.routes.extend(server.agents.routes)
     document(app, service)
     app.add_exception_handler(SsbaError, _tell)
@@ -147,7 +157,7 @@ def _add_endpoint(app: FastAPI, server: Server, endpoint: Endpoint) -> None:
         ask = getattr(server.service, endpoint.method)
         reply = await server.work(request, lambda meter: ask(asked, meter))
         if isinstance(reply, str):
-            return HTMLResponse(reply, headers={"Content-Security-Policy": _REPORT_POLICY})
+            return HTMLResponse(reply, headers=_REPORT_HEADERS)
         return _json(reply)
 
     app.add_api_route(
@@ -244,6 +254,27 @@ def _add_jobs(app: FastAPI, server: Server) -> None:
     async def follow(job_id: str) -> Response:
         return StreamingResponse(events(server.job(job_id)), media_type="text/event-stream")
 
+    @app.get(
+        "/api/cohort/{job_id}/files/{name}",
+        operation_id="cohort_file",
+        summary="A table, page or picture of a cohort: " + ", ".join(FILE_NAMES),
+        response_class=Response,
+        responses=about_jobs,
+        openapi_extra={"parameters": [_file_name()]},
+    )
+    async def export(request: Request, job_id: str) -> Response:
+        name = request.path_params["name"]
+        files = server.job(job_id).files
+        found = None if files is None else await to_thread.run_sync(files.get, name)
+        if found is None:
+            raise HTTPException(404, f"this job has no {name:.40}; it has one once it is done")
+        return Response(found.content, media_type=found.media_type, headers=_REPORT_HEADERS)
+
+
+def _file_name() -> dict[str, Any]:
+    schema = {"type": "string", "enum": list(FILE_NAMES)}
+    return {"name": "name", "in": "path", "required": True, "schema": schema}
+
 
 def _add_about(app: FastAPI, server: Server) -> None:
     said = server.service.describe().model_dump()
@@ -258,6 +289,16 @@ def _add_about(app: FastAPI, server: Server) -> None:
     )
     async def schema() -> Response:
         return _json(about)
+
+    @app.get(
+        "/api/population",
+        operation_id="population",
+        summary="How the rows of the data are spread, and what the model says about them",
+        response_model=PopulationReply,
+        responses=refusals_of(),
+    )
+    async def population(request: Request) -> Response:
+        return _json(await server.work(request, server.service.population))
 
     @app.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> Response:

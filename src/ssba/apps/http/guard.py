@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ssba.apps.http.observe import record_of
-from ssba.apps.http.paths import HEALTH, METRICS
+from ssba.apps.http.paths import HEALTH, METRICS, PAGE, PAGE_FILES
 from ssba.apps.http.problems import CLIENT_GONE, refused
 from ssba.apps.http.settings import ServeSettings
 
@@ -87,6 +87,9 @@ class Guard:
     def _is_allowed(self, path: str, authorization: str) -> bool:
         token = self.settings.token
         if token is None or path == HEALTH or (path == METRICS and self.settings.is_loopback):
+            return True
+        # The page holds no data; it asks for the token before it asks for any.
+        if path == PAGE or path.startswith(PAGE_FILES):
             return True
         scheme, _, shown = authorization.partition(" ")
         # Compared in constant time: how long it takes must not tell how much of a guess is right.

@@ -11,6 +11,7 @@ from anyio import sleep
 from anyio.abc import TaskGroup
 from pydantic import Field
 
+from ssba.apps.cohort_files import CohortFiles
 from ssba.apps.http.problems import Refusal, refusal_of
 from ssba.apps.limits import Cancelled, Limits, Meter
 from ssba.apps.requests import CohortReply, CohortRequest, Reply
@@ -46,6 +47,7 @@ class Job:
     done: int = 0
     total: int | None = None
     result: CohortReply | None = None
+    files: CohortFiles | None = None
     error: Refusal | None = None
     outcome: Outcome | None = None
     ended: float = 0.0
@@ -138,8 +140,8 @@ class Jobs:
     async def _run(self, job: Job) -> None:
         failure: Exception | None = None
         try:
-            job.result = await self._desk.run(
-                lambda meter: self._service.cohort(job.request, meter, job.progress), job.meter
+            job.result, job.files = await self._desk.run(
+                lambda meter: self._service.cohort_with_files(job.request, meter, job.progress), job.meter
             )
             job.end("done")
         except (Cancelled, Closed):

@@ -11,9 +11,12 @@ from pydantic import Field
 import ssba
 from ssba.apps.http.problems import Refusal
 from ssba.apps.limits import Meter
+from ssba.apps.page_requests import MapReply, MapRequest
 from ssba.apps.requests import (
     MOST_ROWS,
     RESULT,
+    CertificateReply,
+    CertificateRequest,
     CheckReply,
     CheckRequest,
     CohortRequest,
@@ -26,7 +29,10 @@ from ssba.apps.requests import (
     PlanRequest,
     PredictReply,
     PredictRequest,
+    RangesReply,
+    RangesRequest,
     Reply,
+    ReportRequest,
     Request,
     RowsRequest,
     TryReply,
@@ -64,7 +70,16 @@ ENDPOINTS = (
     Endpoint("/api/why-not", "why_not", WhyNotRequest, WhyNotReply, "What is in the way, and what to relax"),
     Endpoint("/api/levers", "levers", LeversRequest, LeversReply, "Which columns can flip the decision"),
     Endpoint("/api/try", "try_values", TryRequest, TryReply, "What the model says about edited values"),
-    Endpoint("/api/report", "report", ExplainRequest, None, "A page of HTML about a row and its answers"),
+    Endpoint("/api/ranges", "ranges", RangesRequest, RangesReply, "Intervals around an answer that hold"),
+    Endpoint("/api/map", "place", MapRequest, MapReply, "Where a row lies among the rows of the data"),
+    Endpoint("/api/report", "report", ReportRequest, None, "A page of HTML about a row and its answers"),
+    Endpoint(
+        "/api/certificate",
+        "certificate",
+        CertificateRequest,
+        CertificateReply,
+        "A document that an answer can be checked by",
+    ),
 )
 
 _REQUESTS: tuple[type[Request], ...] = (
@@ -124,6 +139,7 @@ def rows_parameters() -> list[dict[str, Any]]:
     plain = {
         "search": {"type": "string", "maxLength": 200},
         "reached": {"type": "boolean"},
+        "sort": {"type": "string", "enum": ["row", "score", "-score"]},
         "offset": {"type": "integer", "minimum": 0},
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST_ROWS},
     }
@@ -211,7 +227,10 @@ def examples_of(service: Service) -> dict[str, dict[str, Any]]:
         "/api/why-not": simple,
         "/api/levers": {"one column at a time": {"row": row, "max_columns": 1}},
         "/api/try": {"a value of one's own": {"row": row, "try_values": {last.name: _some_value(last)}}},
+        "/api/ranges": {"whatever the project rules out": {"row": row, "project_constraints": False}},
+        "/api/map": {"all columns together": {"row": row}},
         "/api/report": simple,
+        "/api/certificate": simple,
         "/api/rows": {"rows that need a change": {"reached": False, "limit": 5}},
         "/api/cohort": {"two rows": {"rows": [0, row]}},
     }

@@ -3,3 +3,5 @@
 HEALTH = "/healthz"
 METRICS = "/metrics"
 MCP = "/mcp"
+PAGE = "/"
+PAGE_FILES = "/page/"
