@@ -21,8 +21,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import ssba
+from ssba.options import Calls
 
 RULES = [*(f"{name} == x.{name}" for name in ("age", "sex", "cp", "ca", "thal")), "chol <= x.chol"]
+CALLS: tuple[Calls, ...] = ("many", "few")
 TARGETS = {"labels": "no disease", "scores": 1}
 """What is asked for, by what the endpoint gives; the second class is *no disease*."""
 
@@ -86,14 +88,20 @@ def counted(url: str, read: str, data: Any, queries: Any) -> Iterator[tuple[str,
         explainer = ssba.Explainer(model, data, target=TARGETS[read])
         first = model.stats
         yield "making the `Explainer`", f"{first.requests:,}", f"{first.rows:,}"
-        each = []
-        for i in range(len(queries)):
-            before = model.stats
-            explainer.explain(queries[i : i + 1], RULES)
-            each.append((model.stats.requests - before.requests, model.stats.rows - before.rows))
-        requests, rows = np.array(each).T.tolist()
-        yield "one query alone", _spread(requests), _spread(rows)
-        yield "all with `explain`, one after the other", f"{sum(requests):,}", f"{sum(rows):,}"
+        distances: dict[Calls, list[float]] = {}
+        for calls in CALLS:
+            each, distances[calls] = [], []
+            for i in range(len(queries)):
+                before = model.stats
+                found = explainer.explain(queries[i : i + 1], RULES, calls=calls)
+                each.append((model.stats.requests - before.requests, model.stats.rows - before.rows))
+                distances[calls].append(np.nan if found.best is None else found.best.distance)
+            requests, rows = np.array(each).T.tolist()
+            yield f'one query alone, `calls="{calls}"`', _spread(requests), _spread(rows)
+            if calls == "many":
+                yield "all with `explain`, one after the other", f"{sum(requests):,}", f"{sum(rows):,}"
+        ratios = np.array(distances["few"]) / np.array(distances["many"])
+        yield "distance by few calls over that by many", f"mean {np.nanmean(ratios):.3f}", ""
     with ssba.http_model(url, read=read) as model:
         explainer = ssba.Explainer(model, data, target=TARGETS[read])
         before = model.stats
