@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+# A started browser keeps an event loop running in this process, which tests of other modules must not meet.
+@pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     with started_browser() as started:
         yield started
