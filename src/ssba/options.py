@@ -165,9 +165,9 @@ class Options(JsonForm):
         are always opened.
     calls : {"many", "few"}, optional
         "few": where a call of the model is dear however few rows it has, as over a network: more rows are
-        asked about at once. A query that is answered takes at most 25 calls by scores and 40 by labels; a
-        bounded move, where there is no answer, takes more. None: "few" for ``ssba.Costly(model)``, else
-        "many".
+        asked about at once. The plain question takes at most 25 calls by scores and 40 by labels where it is
+        answered; a bounded move, `max_changes`, `sparsity`, levers and a ball as `margin` take more. None:
+        "few" for ``ssba.Costly(model)``, else "many".
 
     Examples
     --------

@@ -67,14 +67,15 @@ MODELS: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("by", ["labels", "scores"])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_query_takes_few_calls(name: str, by: str) -> None:
+@pytest.mark.parametrize("options", [{}, {"k": 3}, {"plausible": True}])
+def test_a_query_takes_few_calls(options: dict[str, Any], name: str, by: str) -> None:
     model, data, queries = MODELS[name]()
     counted = Counted(model, by)
     explainer = ssba.Explainer(counted, data, target=1)
     explainer.explain_many(queries, progress=False)
     for i in range(len(queries)):
         before = counted.calls
-        few = explainer.explain(queries[i : i + 1], calls="few")
+        few = explainer.explain(queries[i : i + 1], calls="few", **options)
         assert counted.calls - before <= MOST[by]
         assert few.status.value == "found"
 
