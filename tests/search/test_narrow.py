@@ -74,6 +74,15 @@ def test_a_plane_of_all_of_many_columns_is_found_none_the_less(reply: str) -> No
     assert 1 - 1e-9 <= found.distance <= 1.02
 
 
+@BOTH
+def test_scores_that_are_flat_at_the_query_hide_no_plane_of_many_columns(reply: str) -> None:
+    """As those of a network that is sure of itself; near the boundary they rise."""
+    weights = np.random.default_rng(2).normal(size=WIDTH)
+    weights /= np.linalg.norm(weights)
+    margin = judge_of(lambda Z: np.maximum(weighted(Z, weights) - 1, -0.5), reply)
+    assert 1 - 1e-9 <= lane(wide(), [0.0] * WIDTH, margin).search().distance <= 1.02
+
+
 def test_the_search_ends_with_all_columns_in_its_regions() -> None:
     one = lane(wide(), [0.0] * WIDTH, judge_of(steps, "labels"))
     assert one.regions.free.sum() > SETTINGS.narrow.columns

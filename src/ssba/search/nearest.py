@@ -202,14 +202,9 @@ def _narrow(search: Search) -> None:
         return
     thin = thin_out(ledger, ends.of(wide))
     search.ends = ends.of(np.setdiff1d(ends.at, wide)).and_(thin)
-    matter = columns_that_matter(ledger, thin) | columns_that_tell(ledger, wide)
-    ledger.regions = search.all_columns.narrowed(matter | ~_among(wide, ledger))
-
-
-def _among(at: Numbers, ledger: Ledger) -> Mask:
-    chosen = np.zeros((ledger.regions.count, 1), dtype=bool)
-    chosen[at] = True
-    return chosen
+    cells = np.ones_like(ledger.regions.free)
+    cells[wide] = (columns_that_matter(ledger, thin) | columns_that_tell(ledger, wide))[wide]
+    ledger.regions = search.all_columns.narrowed(cells)
 
 
 def _widen(search: Search) -> None:
@@ -219,8 +214,10 @@ def _widen(search: Search) -> None:
     ledger.regions = search.all_columns
     at = search.found
     at = at[narrow[at] & ~search.steps[at] & ledger.goes_on(at)]
-    if search.by_labels and len(at):
-        search.best = way_down(ledger, ways_from(ledger, ledger.best_row[at], at, None), None)
+    if len(at):
+        margin = None if search.by_labels else np.asarray(ledger.ask(ledger.best_row[at], at).margin)
+        ways = ways_from(ledger, ledger.best_row[at], at, margin)
+        search.best = way_down(ledger, ways, search.start_margin)
 
 
 def _race_and_descend(search: Search) -> None:
