@@ -6,17 +6,14 @@ chromium and the package playwright.
 
 import io
 import json
-import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
+from benchmarks.page import serving
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
@@ -40,21 +37,6 @@ PHOTOGRAPHS = (
     Photograph("page-light", {"row": 6}, ".answer-tabs [role=tab]:nth-child(3)", "light", 1000),
     Photograph("page-bounded-dark", {"row": 6, "own": HELD}, ".relaxation", "dark", 860),
 )
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """Serve the packaged heart patients, and give the address."""
-    program = "from ssba.apps.cli import main; main()"
-    command = [sys.executable, "-c", program, "serve", "--port", "0"]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert running.stdout is not None
-    try:
-        (url,) = re.findall(r"http://\S+", running.stdout.readline())
-        yield url
-    finally:
-        running.terminate()
-        running.communicate(timeout=30)
 
 
 def photograph(browser: Browser, url: str, wanted: Photograph) -> bytes:
