@@ -12,6 +12,8 @@ from sklearn.svm import SVC
 from tests.problems import half_space
 
 import ssba
+from ssba.advice.context import Context
+from ssba.pipeline.feasibility import are_feasible, is_feasible
 
 _rng = np.random.default_rng(4)
 X = _rng.normal(size=(400, 3))
@@ -214,3 +216,47 @@ class TestScoreTargets:
         assert explanation.bounded is not None
         assert explanation.bounded.changes == {}
         assert "no feasible move that gets closer than the query itself" in explanation.sentence
+
+
+class TestMany:
+    """Queries without an answer share the model calls in which their moves are chosen."""
+
+    def explainer_that_counts(self) -> tuple[ssba.Explainer, list[int]]:
+        calls: list[int] = []
+
+        def score(rows: Any) -> Any:
+            calls.append(len(rows))
+            return 1 / (1 + np.exp(OFFSET - rows @ WEIGHTS))
+
+        return ssba.Explainer(score, X, target=1), calls
+
+    def test_thirty_take_hardly_more_calls_than_one(self) -> None:
+        explainer, calls = self.explainer_that_counts()
+        rows = X[X @ WEIGHTS < OFFSET - 2][:30]
+        rules = [ssba.within(name, amount=0.1) for name in ("x0", "x1", "x2")]
+        explainer.explain(rows[0], rules)
+        calls.clear()
+        alone = [explainer.explain(row, rules) for row in rows]
+        one_by_one = len(calls)
+        calls.clear()
+        together = explainer.explain_many(rows, rules)
+        assert {answer.status for answer in together} == {"bounded"}
+        assert [answer.bounded for answer in together] == [answer.bounded for answer in alone]
+        assert [answer.rows_used for answer in together] == [answer.rows_used for answer in alone]
+        assert len(calls) < one_by_one / 8
+
+    def test_rows_are_allowed_alike_alone_and_among_others(self) -> None:
+        explainer, _ = self.explainer_that_counts()
+        rng = np.random.default_rng(8)
+        rules = [*BOX[:1], ssba.constraint("x0 + x1 <= 0"), ssba.constraint("x2 >= x.x2")]
+        states = [Context(explainer._engine, row, tuple(rules)).state for row in X[:6]]
+        Z = X[:6].repeat(40, axis=0) + rng.choice([0.0, 0.3, -0.3, 0.5], size=(240, 3))
+        of = np.arange(6).repeat(40)
+        together = are_feasible(states, of, Z)
+        assert 0 < together.sum() < len(Z)
+        told = [is_feasible(states[number], row) for number, row in zip(of, Z, strict=True)]
+        assert together.tolist() == told
+        by_hand = (np.abs(Z[:, 0] - X[of, 0]) <= 0.4) & (Z[:, 0] + Z[:, 1] <= 0) & (Z[:, 2] >= X[of, 2])
+        assert (together <= by_hand).all()
+        inside = ((Z >= X.min(axis=0)) & (Z <= X.max(axis=0))).all(axis=1)
+        assert (together >= (by_hand & inside)).all()

@@ -20,8 +20,8 @@ from ssba.models.targets import Goal, resolve
 from ssba.options import Budget, Options
 from ssba.pipeline.answer import Request, compiled_states, explain_requests
 from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
+from ssba.pipeline.feasibility import are_feasible
 from ssba.pipeline.state import Limits, QueryState
-from ssba.pipeline.verify import is_feasible
 from ssba.results.column import Column
 from ssba.results.explanation import Explanation
 
@@ -108,7 +108,7 @@ class Context:
 
     def is_feasible(self, Z: Matrix) -> NDArray[np.bool_]:
         """Tell which finished rows meet every constraint in user units and hold legal values."""
-        return np.array([is_feasible(self.state, z) for z in Z], dtype=bool)
+        return are_feasible([self.state], np.zeros(len(Z), dtype=np.int64), Z)
 
     def with_constraints(
         self, constraints: Sequence[Constraint], options: Options | None = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.options import SHORTER
-from ssba.pipeline.state import QueryState, Vector
+from ssba.pipeline.state import Vector
 from ssba.search.ledger import rank_within
 from ssba.search.repeats import different
 
@@ -84,14 +84,13 @@ def short_forms(engine: Engine, rows: Matrix, x: Matrix) -> Forms:
     return Forms.joined(found)
 
 
-def readable_forms(state: QueryState, row: Vector) -> Matrix:
-    """Return a row that need not reach the target in few digits: rounded, rounded back, and as it is."""
-    rounding = _Rounding(state.engine, row[None, :], state.x[None, :])
+def readable_forms(engine: Engine, rows: Matrix, x: Matrix) -> Forms:
+    """Return rows that need not reach the target in few digits: rounded, rounded back, and as they are."""
+    rounding = _Rounding(engine, rows, x)
     power = 10.0 ** np.minimum(rounding.places(_FINE), rounding.of_data)
-    rows = np.concatenate(
-        [rounding.nearest(row[None, None, :], power)[0], rounding.back(power), row[None, :]]
-    )
-    return rows[different(rows)]
+    forms = [rounding.nearest(rows[:, None, :], power)[:, 0], rounding.back(power), rows]
+    of = np.arange(len(rows))
+    return Forms.joined([Forms(one, of) for one in forms]).without_repeats
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
-from ssba.constraints.constraint import holds
-from ssba.constraints.surely_holds import surely_hold
 from ssba.models.model import Output
 from ssba.models.targets import Goal, Reply
 from ssba.options import SHORTER
 from ssba.pipeline.asking import judged, predictions_and_scores, reader_of, verdicts
+from ssba.pipeline.feasibility import is_feasible, lie_inside, meets_constraints, surely_meet
 from ssba.pipeline.few_digits import short_forms
 from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
-from ssba.search.ledger import rank_within
 from ssba.search.pick import APART, NEARER, pick_order
-from ssba.search.regions import Regions
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -194,26 +191,11 @@ class _Asked:
     @cached_property
     def _reaching_inside(self) -> Mask:
         """Which rows give their query what it asks for, and lie in one of its regions."""
-        parts = [state.query.regions for state in self.states]
-        count = np.array([len(own) for own in parts])
-        first = np.cumsum(count) - count
-        regions = Regions(tuple(itertools.chain(*parts)), np.repeat(np.arange(len(parts)), count))
-        # Every row is held against each region of its query.
-        number = np.repeat(np.arange(len(self.rows)), count[self.of])
-        inside = regions.contains(self.rows[number], first[self.of[number]] + rank_within(number))
-        return np.asarray(self._reply.reached & (np.bincount(number[inside], minlength=len(self.rows)) > 0))
+        return np.asarray(self._reply.reached & lie_inside(self.states, self.of, self.rows))
 
     @cached_property
     def _sure_to_hold(self) -> Mask:
-        """Which rows meet all constraints for certain; rows that share constraints are checked at once."""
-        sure = np.zeros(len(self.rows), dtype=bool)
-        lists = {id(state.query.constraints): state.query.constraints for state in self.states}
-        own = np.array([id(state.query.constraints) for state in self.states])[self.of]
-        x, features = np.stack([state.x for state in self.states]), self.states[0].engine.space.features
-        for name, constraints in lists.items():
-            rows = np.flatnonzero(own == name)
-            sure[rows] = surely_hold(constraints, x[self.of[rows]], self.rows[rows], features)
-        return sure
+        return surely_meet(self.states, self.of, self.rows)
 
 
 def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
@@ -237,23 +219,6 @@ def _is_thin(state: QueryState, reply: Reply) -> Mask:
     if reply.margin is None:
         return np.ones(len(reply.reached), dtype=bool)
     return np.asarray(np.abs(reply.margin) < _THIN * state.engine.judging.score_size)
-
-
-def is_feasible(state: QueryState, z: Vector) -> bool:
-    """Check a finished row against every constraint in user units, and against the declared columns."""
-    if not any(region.contains(z[None, :])[0] for region in state.query.regions):
-        return False
-    most = state.options.max_changes
-    if most is not None and changed_cells(z[None, :], state.x).sum() > most:
-        return False
-    return meets_constraints(state, z)
-
-
-def meets_constraints(state: QueryState, z: Vector) -> bool:
-    """Check a finished row against every constraint in user units."""
-    space = state.engine.space
-    query, row = space.rows_values(np.stack([state.x, z]))
-    return all(holds(one, query, row, space.by_name) for one in state.query.constraints)
 
 
 def counterfactual(

@@ -5,8 +5,10 @@ import io
 import json
 import logging
 import socket
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -99,7 +101,7 @@ class Served:
     def stop(self) -> None:
         self.running.should_exit = True
         self.thread.join(30)
-        assert not self.thread.is_alive(), "the server did not stop"
+        assert not self.thread.is_alive(), f"the server did not stop:\n{stacks()}"
 
 
 @contextmanager
@@ -124,6 +126,12 @@ def serving(
         if thread.is_alive():
             served.stop()
         logger.removeHandler(handler)
+
+
+def stacks() -> str:
+    """Return what every thread is doing."""
+    frames = sys._current_frames().items()
+    return "\n".join(f"thread {name}\n{''.join(traceback.format_stack(frame))}" for name, frame in frames)
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 30.0) -> None:

@@ -20,6 +20,9 @@ from ssba.views.charts import plan_chart
 REPORT, COHORT = "report.html", "patients.html"
 MAP, CHANGES, PLAN = "decision.png", "changes.svg", "plan.svg"
 
+# Enough to see whether two columns alone turn an answer; with more, those that they do not turn take longest.
+PICTURE_ROWS = 200
+
 Answers = Mapping[int, Explanation]
 
 
@@ -41,7 +44,7 @@ def demo(
     if patient is not None:
         check_patient(study, patient)
     print_study(console, study)
-    answers = explain_all(study, study.at_risk.index, study.rules)
+    answers = explain_all(study, study.at_risk.index)
     print_overview(console, answers)
     patient = choose_patient(study, answers) if patient is None else patient
     answer = print_answer(console, study, patient)
@@ -71,22 +74,25 @@ def check_patient(study: Study, patient: int) -> None:
     )
 
 
-def explain_all(study: Study, patients: Iterable[int], rules: list[ssba.Constraint]) -> Answers:
+def explain_all(study: Study, patients: Iterable[int]) -> Answers:
     """Explain some held-out patients, by row of the data."""
     rows = study.held_out.loc[list(patients)]
-    return dict(zip(rows.index, study.explainer.explain_many(rows, rules), strict=True))
+    return dict(zip(rows.index, study.explainer.explain_many(rows, study.rules), strict=True))
 
 
 def choose_patient(study: Study, answers: Answers) -> int:
     """The surest case of disease that can be turned, if possible also by the picture's two columns alone."""
-    turned = [patient for patient, answer in answers.items() if answer.best is not None]
-    in_picture = explain_all(study, turned or answers, study.picture_rules)
+    turned = [patient for patient, answer in answers.items() if answer.best is not None] or list(answers)
+    rows = study.held_out.loc[turned]
+    in_picture = study.explainer.explain_many(
+        rows, study.picture_rules, budget=ssba.Budget(rows=PICTURE_ROWS)
+    )
+    is_turned = dict(zip(turned, (answer.best is not None for answer in in_picture), strict=True))
 
     def rank(patient: int) -> tuple[bool, bool, float]:
-        well = study.truth[patient] != DISEASE
-        return in_picture[patient].best is None, well, answers[patient].score or 0.0
+        return not is_turned[patient], study.truth[patient] != DISEASE, answers[patient].score or 0.0
 
-    return min(in_picture, key=rank)
+    return min(turned, key=rank)
 
 
 def nearest_miss(study: Study, misses: Answers) -> int:
