@@ -25,8 +25,8 @@ import ssba
 Row = dict[str, Any]
 STAGES = ("I", "II", "III")
 PAINS = ("none", "mild", "strong")
-# 80 examples of 50 queries each: 4,000 generated cases.
-MIXED_EXAMPLES, REAL_EXAMPLES, QUERIES = 40, 40, 50
+# 48 examples of 50 queries each: 2,400 generated cases.
+MIXED_EXAMPLES, REAL_EXAMPLES, QUERIES = 24, 24, 50
 TINY = ssba.Budget(rows=90)
 
 _rng = np.random.default_rng(13)

@@ -30,7 +30,9 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     owner = np.concatenate([at[who], at, of])
     start = regions.start[owner]
     numbers = [start + settings.stretch * (rows - start), *(one[owner] for one in donors)]
-    aims = np.concatenate([np.where(regions.discrete, rows, one) for one in numbers])
+    # Levels are the row's own, and so are numbers that cannot move: regions without donors have none.
+    own = regions.discrete | ~regions.free[owner]
+    aims = np.concatenate([np.where(own, rows, one) for one in numbers])
     far, far_of = _far_out(ledger, levels, of)
     aims, owner = np.concatenate([aims, far]), np.concatenate([np.tile(owner, len(numbers)), far_of])
     fine = ~np.isnan(np.where(regions.moves[owner], aims, 0.0)).any(axis=1)

@@ -87,7 +87,8 @@ def _foot_l1(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Matri
     slope = np.take_along_axis(normal, order, axis=1)
     here = np.take_along_axis(u, order, axis=1)
     end = np.where(slope > 0, np.take_along_axis(high, order, axis=1), np.take_along_axis(low, order, axis=1))
-    most = np.where(slope != 0, slope * (end - here), 0.0)
+    # A column without a slope may have no end.
+    most = slope * np.where(slope != 0, end - here, 0.0)
     before = np.cumsum(np.column_stack([np.zeros(len(most)), most[:, :-1]]), axis=1)
     part = np.clip(left[:, None] - before, 0.0, np.where(np.isfinite(most), most, np.inf))
     part = np.where(before < left[:, None], part, 0.0)

@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-# A started browser keeps an event loop running in this process, which tests of other modules must not meet.
+# A started browser keeps an event loop running in this process, which tests of other modules must not meet; and
+# a process that one of these forks shares what the loop of a server waits for, which then does not stop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     with started_browser() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     with serving(heart()) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served_loans() -> Iterator[Served]:
     with serving(loans()) as running:
         yield running
