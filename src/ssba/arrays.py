@@ -4,7 +4,7 @@ Kernels call `namespace(Z)` and use only functions of the Python array API stand
 (https://data-apis.org/array-api), which NumPy and torch both offer through array-api-compat.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,6 +44,38 @@ def like(values: Any, reference: Array) -> Array:
 def to_numpy(array: Array) -> Any:
     """Return the array on the host, as NumPy."""
     return array if type(array) is np.ndarray or is_numpy_array(array) else np.asarray(array.cpu())
+
+
+def counting(begin: int, end: int, reference: Array) -> Array:
+    """Return the whole numbers from `begin` up to `end`, beside `reference`.
+
+    >>> counting(3, 6, np.empty(0))
+    array([3, 4, 5])
+    """
+    if type(reference) is np.ndarray:
+        return np.arange(begin, end)
+    return array_namespace(reference).arange(begin, end, device=device(reference))
+
+
+def between(start: Array, end: Array) -> Callable[[Array], Array]:
+    """Return the function from shares of each row's way to new rows so far along it; 1 is the end itself.
+
+    >>> between(np.zeros((1, 2)), np.array([[4.0, 8.0]]))(np.array([0.25]))
+    array([[1., 2.]])
+    """
+    if hasattr(start, "lerp"):
+        # One pass over memory, which is all that this costs on a GPU.
+        return lambda share: start.lerp(end, share[:, None])
+    xp, way = namespace(start, end), end - start
+
+    def blended(share: Array) -> Array:
+        points = way * share[:, None]
+        points += start
+        whole = share == 1
+        # The sum may miss the end by a rounding error.
+        return xp.where(whole[:, None], end, points) if bool(xp.any(whole)) else points
+
+    return blended
 
 
 def choose(rows: Array, numbers: Any) -> Array:

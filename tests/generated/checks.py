@@ -157,17 +157,18 @@ def _check_told(case: Case, name: str, answer: ssba.results.Counterfactual, z: M
     """Check what the model is said to say about a row."""
     judge = case.world.judge
     score = judge.score(z)
+    # A model that computes in 32 bits answers a batch a little otherwise than a single row.
+    slack = 1e-4 if any(column.is_single for column in case.world.columns) else 1e-6
     if case.world.target.kind == "number":
         assert score is not None
-        same, prediction = close(answer.prediction, float(score[0]), 1e-6), score[0]
+        same, prediction = close(answer.prediction, float(score[0]), slack), score[0]
     else:
         prediction = judge.labels(z)[0]
         same = bool(answer.prediction == prediction)
     case.check("prediction", same, f"{name}: {answer.prediction!r} is {prediction!r}")
     if answer.score is not None and score is not None:
-        case.check(
-            "score", close(answer.score, float(score[0]), 1e-6), f"{name}: {answer.score} is {score[0]}"
-        )
+        same = close(answer.score, float(score[0]), slack)
+        case.check("score", same, f"{name}: {answer.score} is {score[0]}")
 
 
 def _illegal(case: Case, z: Matrix) -> str:

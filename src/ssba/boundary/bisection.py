@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ssba.arrays import Array, namespace
+from ssba.arrays import Array, between, namespace
 from ssba.models.targets import Reply
 
 # Sums of this many halves are exact, with some bits to spare for the row that they lead to.
@@ -28,17 +28,13 @@ class Bracket:
     """
 
     at: Callable[[Array], Array]
-    end: Array
     low: Array
     high: Array
 
     @property
     def inside(self) -> Array:
         """The ends that reach the target."""
-        # All the way from start to end is the end itself, which the blend may miss by a rounding error.
-        xp = namespace(self.end)
-        inside, whole = self.at(self.high), self.high == 1
-        return xp.where(whole[:, None], self.end, inside) if bool(xp.any(whole)) else inside
+        return self.at(self.high)
 
     @property
     def outside(self) -> Array:
@@ -63,29 +59,17 @@ class Path:
         Numbers are blended; where nothing lies between two cells (levels, a missing cell at either
         end) they change over half way.
         """
-        way = end - start
-        blend = _blend(start, way)
+        blend = between(start, end)
         if self.plain:
             return blend
-        xp = namespace(way)
-        jumps = self.switching | xp.isnan(way)
+        xp = namespace(start, end)
+        jumps = self.switching | xp.isnan(end - start)
 
         def walked(share: Array) -> Array:
             jumped = xp.where(share[:, None] < 0.5, start, end)
             return self.snap(xp.where(jumps, jumped, blend(share)))
 
         return walked
-
-
-def _blend(start: Array, way: Array) -> Callable[[Array], Array]:
-    """Return the function from shares to ``start + share * way``, with the sum made in place."""
-
-    def blended(share: Array) -> Array:
-        points = way * share[:, None]
-        points += start
-        return points
-
-    return blended
 
 
 def steps_for(tolerance: float) -> int:
@@ -112,7 +96,7 @@ def bisect(start: Array, end: Array, path: Path, tolerance: float = 1e-3) -> Ask
     width = 1.0
     for _ in range(steps_for(tolerance)):
         width /= 2
-        reply = yield at(low + width)
-        # Shares are sums of halves, so that this is exact; it is quicker than choosing row by row.
-        low = low + width * xp.astype(~reply.reached, low.dtype)
-    return Bracket(at, end, low, low + width)
+        middle = low + width
+        reply = yield at(middle)
+        low = xp.where(reply.reached, low, middle)
+    return Bracket(at, low, low + width)

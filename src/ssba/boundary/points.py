@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ssba.arrays import Array, namespace, to_numpy
+from ssba.arrays import Array, counting, namespace, to_numpy
 from ssba.boundary.bisection import Asking, Path, bisect
 from ssba.boundary.crossings import every_crossing
 from ssba.boundary.pairs import PairStream, pair_stream
@@ -69,16 +69,17 @@ class Stream:
         """Yield the boundary points of the pairs at the given positions, batch by batch."""
         for begin in range(positions.start, positions.stop, self.sampling.batch_pairs):
             end = min(begin + self.sampling.batch_pairs, positions.stop)
-            yield Batch(begin, end, answered(self._points(range(begin, end)), ask))
+            yield Batch(begin, end, answered(self.points_of(range(begin, end)), ask))
 
     @cached_property
     def _pairs(self) -> PairStream:
         sides = self.sides
         return pair_stream(sides.leaving.shape[0], sides.reaching.shape[0], self.sampling.seed, sides.leaving)
 
-    def _points(self, positions: range) -> Asking[Array]:
+    def points_of(self, positions: range) -> Asking[Array]:
+        """Search for the boundary points of the pairs at some positions."""
         xp = namespace(self.sides.leaving)
-        a, b = self._pairs.take(xp.arange(positions.start, positions.stop))
+        a, b = self._pairs.take(counting(positions.start, positions.stop, self.sides.leaving))
         start, end = xp.take(self.sides.leaving, a, axis=0), xp.take(self.sides.reaching, b, axis=0)
         how = self.sampling
         if how.resolution > 1:

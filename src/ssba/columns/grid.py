@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ssba.arrays import Array, namespace
+from ssba.arrays import Array, like, namespace
 from ssba.columns.features import Feature, step_fraction
 
 
@@ -27,6 +27,12 @@ class Grid:
     denominator: Array
     single: Array
     trivial: bool
+
+    def beside(self, reference: Array) -> "Grid":
+        """Return the grid with its arrays where others lie."""
+        arrays = (self.stepped, self.numerator, self.denominator, self.single)
+        stepped, numerator, denominator, single = (like(one, reference) for one in arrays)
+        return Grid(stepped, numerator, denominator, single, self.trivial)
 
     def snap(self, Z: Array) -> Array:
         """Round every cell to the nearest legal value; idempotent."""

@@ -280,8 +280,27 @@ class Background:
 
     def streams(self, tolerance: float, labels: Any = None, resolution: int = 1) -> list[Stream]:
         """Return the pairs of all background rows from the two sides, and how they are bisected."""
+        if labels is not None:
+            return self._streams(tolerance, labels, resolution)
+        # Sampling often goes on where it was: what was worked out about the pairs is worth keeping.
+        kept, key = self._last_streams, (tolerance, resolution)
+        if key not in kept:
+            kept.clear()
+            kept[key] = self._streams(tolerance, None, resolution)
+        return kept[key]
+
+    def _streams(self, tolerance: float, labels: Any, resolution: int) -> list[Stream]:
         sampling = self.sampling(tolerance, resolution)
         return [Stream(sides, sampling) for sides in self.sides(labels)]
+
+    @cached_property
+    def _last_streams(self) -> dict[tuple[float, int], list[Stream]]:
+        return {}
+
+    @cached_property
+    def beside(self) -> dict[tuple[str, ...], Stream]:
+        """The last streams that were brought to the model's device."""
+        return {}
 
     def sampling(self, tolerance: float, resolution: int = 1) -> Sampling:
         """Return how pairs of rows are bisected."""

@@ -6,11 +6,13 @@ query that they lie around, or a file that they were read from.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from ssba.arrays import Array, to_numpy
 from ssba.columns.space import Matrix
 from ssba.index.files.store import Identity, Manifest, Shard, Store
 from ssba.index.identity import refuse_another
@@ -61,6 +63,33 @@ class MemoryBlock:
 
 
 @dataclass(frozen=True)
+class DeviceBlock:
+    """A block on the model's device, brought to the host when it is first looked at."""
+
+    found: Array
+    about: About
+
+    @property
+    def rows(self) -> int:
+        """How many points it holds."""
+        return int(self.found.shape[0])
+
+    @cached_property
+    def points(self) -> Matrix:
+        """The points on the host."""
+        return on_host(self.found)
+
+    def load(self) -> Matrix:
+        """Return the points."""
+        return self.points
+
+
+def on_host(points: Array) -> Matrix:
+    """Return points of any device as they are kept: 64 bits, column by column."""
+    return np.asfortranarray(to_numpy(points), dtype=np.float64)
+
+
+@dataclass(frozen=True)
 class FileBlock:
     """A block in a file, mapped into memory when it is looked at."""
 
@@ -94,7 +123,7 @@ class PointStore(Protocol):
 
     def blocks(self) -> tuple[Block, ...]: ...
 
-    def add(self, points: Matrix, about: About, unwanted: Unwanted | None = None) -> None:
+    def add(self, points: Array, about: About, unwanted: Unwanted | None = None) -> None:
         """Add a block, unless `unwanted` says of what is there now that it is not needed any more."""
         ...
 
@@ -117,9 +146,11 @@ class MemoryStore:
         """Return the blocks in the order of their origins."""
         return tuple(sorted(self.held, key=_origin))
 
-    def add(self, points: Matrix, about: About, unwanted: Unwanted | None = None) -> None:
+    def add(self, points: Array, about: About, unwanted: Unwanted | None = None) -> None:
         """Add a block; nobody else does so meanwhile."""
-        self.held = (*self.held, MemoryBlock(np.asfortranarray(points), about))
+        is_here = isinstance(points, np.ndarray)
+        block = MemoryBlock(on_host(points), about) if is_here else DeviceBlock(points, about)
+        self.held = (*self.held, block)
 
     def rewrite(self, identity: Identity, change: Change, of_any: bool) -> None:
         """Put what `change` makes of each block in its place."""
@@ -143,13 +174,13 @@ class FileStore:
         shards = self.store.latest().shards
         return tuple(sorted((FileBlock(self.store, shard) for shard in shards), key=_origin))
 
-    def add(self, points: Matrix, about: About, unwanted: Unwanted | None = None) -> None:
+    def add(self, points: Array, about: About, unwanted: Unwanted | None = None) -> None:
         """Publish a block."""
 
         def unless(manifest: Manifest) -> bool:
             return unwanted is not None and unwanted([shard.about for shard in manifest.shards])
 
-        self.store.append(points, about, unless)
+        self.store.append(on_host(points), about, unless)
 
     def rewrite(self, identity: Identity, change: Change, of_any: bool) -> None:
         """Publish what `change` makes of each shard, those added meanwhile included."""

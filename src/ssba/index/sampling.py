@@ -14,8 +14,8 @@ import numpy as np
 
 from ssba.arrays import Array
 from ssba.boundary.points import Stream, shares
-from ssba.columns.space import Matrix
 from ssba.engine import Engine
+from ssba.engine.beside_model import Beside, beside_model
 from ssba.index.point_store import About, PointStore, Unwanted, column_major
 from ssba.models.targets import Reply, describe
 
@@ -79,11 +79,47 @@ def grow(engine: Engine, store: PointStore, growth: Growth, watch: Watch) -> int
     oracle = engine.judging.oracle()
     with _Adding(store) as adding:
         for stream, count in growth.wanted:
-            ends = np.concatenate([stream.sides.leaving, stream.sides.reaching])
-            ask = engine.judging.asker(stream.sides.goal, oracle, np.isnan(ends).any(axis=0))
+            beside = beside_model(engine.background, stream, oracle)
+            if beside is not None and _grow_beside(adding, growth, (stream, count), beside, watch):
+                continue
+            ends = stream.sides.leaving, stream.sides.reaching
+            missing = np.logical_or(*(np.isnan(side).any(axis=0) for side in ends))
+            ask = engine.judging.asker(stream.sides.goal, oracle, missing)
             while piece := next(_missing(_covered(adding.abouts, stream), count, growth.part), None):
                 _add(adding, growth, stream, piece, ask, watch)
     return oracle.rows_asked
+
+
+def _grow_beside(
+    adding: "_Adding", growth: Growth, wanted: tuple[Stream, int], beside: Beside, watch: Watch
+) -> bool:
+    """Add what is missing of a stream from the model's device, many blocks at a time.
+
+    Tells whether that is all: it ends early where the model fails there.
+    """
+    stream = wanted[0]
+    while pieces := _next_run(adding, growth, wanted, beside.pairs_at_once):
+        begin = pieces[0].start
+        points = beside.points(range(begin, pieces[-1].stop))
+        if points is None:
+            return False
+        # Files have blocks of one size; in memory there is no need to cut.
+        for piece in pieces if adding.cuts else [range(begin, pieces[-1].stop)]:
+            found = points[piece.start - begin : piece.stop - begin]
+            adding.add(found, growth.about(stream, piece), _unless_covered(stream, piece))
+        watch(pieces[-1].stop - begin)
+    return True
+
+
+def _next_run(adding: "_Adding", growth: Growth, wanted: tuple[Stream, int], most: int) -> list[range]:
+    """Return the next missing stretches that follow each other, as many as can be done at a time."""
+    stream, count = wanted
+    run: list[range] = []
+    for piece in _missing(_covered(adding.abouts, stream), count, growth.part):
+        if run and (piece.start != run[-1].stop or piece.stop - run[0].start > most):
+            break
+        run.append(piece)
+    return run
 
 
 class _Adding:
@@ -95,11 +131,19 @@ class _Adding:
         self._last: tuple[About, Future[None]] | None = None
 
     @property
+    def cuts(self) -> bool:
+        """Whether blocks of one size are wanted."""
+        return self._store.path is not None
+
+    @property
     def abouts(self) -> list[About]:
         """What is on the store, or about to be."""
         return _abouts(self._store) + ([self._last[0]] if self._last else [])
 
-    def add(self, points: Matrix, about: About, unwanted: Unwanted) -> None:
+    def add(self, points: Array, about: About, unwanted: Unwanted) -> None:
+        if self._store.path is None:
+            self._store.add(points, about, unwanted)
+            return
         self._wait()
         self._last = about, self._thread.submit(self._store.add, points, about, unwanted)
 
@@ -176,12 +220,11 @@ def _add(
     finally:
         if found:
             done = range(piece.start, end)
-            adding.add(
-                column_major(found),
-                growth.about(stream, done),
-                lambda others: _overlap(_covered(others, stream), done),
-            )
+            adding.add(column_major(found), growth.about(stream, done), _unless_covered(stream, done))
 
 
-def _overlap(covered: Sequence[range], done: range) -> bool:
-    return any(one.start < done.stop and done.start < one.stop for one in covered)
+def _unless_covered(stream: Stream, done: range) -> Unwanted:
+    """Tell whether others have published some of a stretch by now."""
+    return lambda others: any(
+        one.start < done.stop and done.start < one.stop for one in _covered(others, stream)
+    )

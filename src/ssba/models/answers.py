@@ -8,6 +8,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import namespace
+from ssba.models.on_device import OnDevice
+
 Array = NDArray[Any]
 
 
@@ -79,6 +82,8 @@ class Model:
         16 hex digits of the model's answers to the sample rows, so that a retrained model differs.
     on_sample
         What `output` gives for the sample rows.
+    on_device
+        How it is asked about rows on its own device, where it can be.
     """
 
     name: str
@@ -90,12 +95,22 @@ class Model:
     labels: Ask = field(repr=False)
     output: Ask = field(repr=False)
     verdict: Ask = field(repr=False)
+    on_device: OnDevice | None = field(default=None, repr=False)
 
-    def wrapped(self, around: Callable[[Ask], Ask]) -> "Model":
+    def wrapped(self, around: "Around") -> "Model":
         """Return the model with something done around each of its questions."""
+        device = self.on_device
         return replace(
-            self, labels=around(self.labels), output=around(self.output), verdict=around(self.verdict)
+            self,
+            labels=around(self.labels),
+            output=around(self.output),
+            verdict=around(self.verdict),
+            on_device=None if device is None else replace(device, answer=around(device.answer)),
         )
+
+
+Around = Callable[[Callable[[Any], Any]], Callable[[Any], Any]]
+"""From a question about rows to the same question, with something done around it."""
 
 
 def fingerprint(name: str, classes: tuple[Any, ...] | None, sample: Output) -> str:
@@ -111,9 +126,10 @@ def fingerprint(name: str, classes: tuple[Any, ...] | None, sample: Output) -> s
 
 def first_highest(scores: Array) -> Array:
     """Per row the column of the highest score, the first of several."""
-    if scores.shape[1] == 2:  # argmax over so short an axis takes eight times as long
-        return (scores[:, 1] > scores[:, 0]).astype(np.intp)
-    return np.asarray(scores.argmax(axis=1))
+    xp = namespace(scores)
+    short = scores.shape[1] == 2  # argmax over so short an axis takes eight times as long
+    highest: Array = xp.astype(scores[:, 1] > scores[:, 0], xp.int64) if short else xp.argmax(scores, axis=1)
+    return highest
 
 
 def plain(scalar: Any) -> Any:

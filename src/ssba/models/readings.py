@@ -1,14 +1,16 @@
 """Models of one call: their answer to the sample rows tells whether it is labels, scores or numbers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 from scipy.special import expit, softmax
 
+from ssba.arrays import namespace
 from ssba.models.answers import Array, Model, Output, fingerprint, first_highest
 from ssba.models.calls import Call, as_labels, as_numbers, as_scores, one_column
+from ssba.models.on_device import OnDevice
 
 Beyond = Literal["refused", "numbers", "logits"]
 """What one column of floats outside [0, 1] means where the user did not ask for numbers."""
@@ -32,11 +34,12 @@ class Trial:
     call: Call
     rows: Any
     answer: Array
+    on_device: OnDevice | None = None
 
 
-def try_out(name: str, call: Call, rows: Any) -> Trial:
+def try_out(name: str, call: Call, rows: Any, on_device: OnDevice | None = None) -> Trial:
     """Ask about the sample rows once; everything that is decided about a model is decided from this."""
-    return Trial(name, call, rows, one_column(call(rows)))
+    return Trial(name, call, rows, one_column(call(rows)), on_device)
 
 
 def model_of_answers(trial: Trial, needs: Needs, beyond: Beyond = "refused") -> Model:
@@ -74,7 +77,7 @@ def numbers_model(trial: Trial) -> Model:
 
     seen = Output(values=as_numbers(call, trial.answer, trial.rows))
     mark = fingerprint(trial.name, None, seen)
-    return Model(trial.name, None, False, False, mark, seen, values, values, values)
+    return Model(trial.name, None, False, False, mark, seen, values, values, values, trial.on_device)
 
 
 def labels_model(trial: Trial, classes: tuple[Any, ...]) -> Model:
@@ -118,16 +121,22 @@ class _Reading:
     within_unit: bool = False
 
 
+def _above(raw: Array, threshold: float) -> Array:
+    xp = namespace(raw)
+    numbers: Array = xp.astype(raw > threshold, xp.int64)
+    return numbers
+
+
 _PROBABILITY = _Reading(
     classes=(0, 1),
-    label=lambda raw: (raw > 0.5).astype(np.int64),
+    label=lambda raw: _above(raw, 0.5),
     score=lambda raw: np.stack([1.0 - raw, raw], axis=1),
     probabilities=True,
     within_unit=True,
 )
 _LOGIT = _Reading(
     classes=(0, 1),
-    label=lambda raw: (raw > 0.0).astype(np.int64),
+    label=lambda raw: _above(raw, 0.0),
     score=lambda raw: np.stack([expit(-raw), expit(raw)], axis=1),
     probabilities=True,
 )
@@ -160,7 +169,13 @@ def _scores_model(trial: Trial, reading: _Reading) -> Model:
 
     seen = read(floats(trial.answer, trial.rows))
     mark = fingerprint(trial.name, reading.classes, seen)
-    return Model(trial.name, reading.classes, True, reading.probabilities, mark, seen, labels, both, both)
+    found = Model(trial.name, reading.classes, True, reading.probabilities, mark, seen, labels, both, both)
+    return replace(found, on_device=_read_by(trial.on_device, reading.label))
+
+
+def _read_by(device: OnDevice | None, label: Callable[[Array], Array]) -> OnDevice | None:
+    """Return the way to ask on the device, with labels read from the same floats as on the host."""
+    return None if device is None else replace(device, label=lambda raw: label(one_column(raw)))
 
 
 def _refuse_other_form(call: Call, raw: Array, rows: Any, width: tuple[int, ...]) -> NoReturn:

@@ -3,6 +3,7 @@
 None of these libraries is imported here: whoever holds such a model has imported its library already.
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from ssba.errors import ModelError
 from ssba.models.answers import Array, Model
 from ssba.models.calls import Call, as_labels
 from ssba.models.kinds import classifier
+from ssba.models.on_device import OnDevice
 from ssba.models.readings import Needs, Trial, model_of_answers, seen_classes, try_out
 
 
@@ -37,21 +39,38 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
     _refuse_training_mode(module, name)
     torch = sys.modules["torch"]
 
-    def forward(rows: Any) -> Array:
+    def like() -> Any:
         # Looked up for each call: the user may move the module to another device in between.
-        like = next((tensor for tensor in module.parameters() if tensor.is_floating_point()), torch.empty(0))
+        tensors = itertools.chain(module.parameters(), module.buffers())
+        return next((tensor for tensor in tensors if tensor.is_floating_point()), torch.empty(0))
+
+    def ask(rows: Any) -> Any:
         with torch.no_grad():
-            # A copy, so that a layer that works in place cannot write into the rows.
-            answer = module(torch.tensor(float_array(rows, name), dtype=like.dtype, device=like.device))
+            answer = module(rows)
         if not isinstance(answer, torch.Tensor):
             raise TypeError(f"forward returned a {type(answer).__name__}, where one tensor was expected")
+        return answer
+
+    def forward(rows: Any) -> Array:
+        to = like()
+        # A copy, so that a layer that works in place cannot write into the rows.
+        answer = ask(torch.tensor(float_array(rows, name), dtype=to.dtype, device=to.device))
         # NumPy has no bfloat16, and float64 holds every smaller float exactly.
         wide = answer.cpu().to(torch.float64) if answer.is_floating_point() else answer.cpu()
         return np.asarray(wide.numpy())
 
-    return model_of_answers(
-        try_out(name, Call(f"torch module {name}", forward), rows), needs, beyond="logits"
-    )
+    def bring(rows: Any, wide: bool) -> Any:
+        to = like()
+        dtype = torch.float64 if wide else to.dtype
+        return torch.as_tensor(np.ascontiguousarray(rows), device=to.device).to(dtype)
+
+    def place() -> tuple[str, str]:
+        to = like()
+        return str(to.device), str(to.dtype).removeprefix("torch.")
+
+    on_device = OnDevice(place, bring, lambda rows: ask(rows.to(like().dtype)))
+    call = Call(f"torch module {name}", forward)
+    return model_of_answers(try_out(name, call, rows, on_device), needs, beyond="logits")
 
 
 def booster_model(booster: Any, name: str, rows: Any, needs: Needs) -> Model:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-# A started browser keeps an event loop running in this process, which tests of other modules must not meet; and
-# a process that one of these forks shares what the loop of a server waits for, which then does not stop.
+# A started browser keeps an event loop running in this process, which tests of other modules must not meet;
+# and a process that one of these forks shares what the loop of a server waits for, which then does not stop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     with started_browser() as started:

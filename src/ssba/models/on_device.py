@@ -1,0 +1,35 @@
+"""Models that are asked about rows where these lie, such as on a GPU: nothing crosses to the host."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+from ssba.arrays import Array
+
+
+@final
+@dataclass(frozen=True)
+class OnDevice:
+    """How a model is asked about arrays on its own device.
+
+    Attributes
+    ----------
+    place
+        Tells where rows have to lie now, and in which dtype: the user may move the model.
+    bring
+        Puts rows of the host there; with `wide`, in 64 bits.
+    answer
+        From rows on the device to raw answers there: one number a row, or a column a class.
+    label
+        From raw answers to the numbers of classes, in the order of `Model.classes`; None for regressors.
+    """
+
+    place: Callable[[], tuple[str, str]]
+    bring: Callable[[Any, bool], Array]
+    answer: Callable[[Array], Array]
+    label: Callable[[Array], Array] | None = None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a device had no room left, without importing its library."""
+    return type(error).__name__ == "OutOfMemoryError"
