@@ -18,6 +18,10 @@ from ssba.models.kinds import classifier
 from ssba.models.on_device import OnDevice
 from ssba.models.readings import Needs, Trial, model_of_answers, seen_classes, try_out
 
+# What a call gets: enough rows to outweigh its fixed cost, few enough that one row more hardly shows. On a
+# processor more than so many are shared among threads, whose number then matters.
+_ROWS_ON_CPU, _ROWS_ON_DEVICE = 64, 1024
+
 
 def is_torch_module(model: Any) -> bool:
     """Whether the model is a `torch.nn.Module`, without importing torch."""
@@ -54,7 +58,8 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
     def forward(rows: Any) -> Array:
         to = like()
         # A copy, so that a layer that works in place cannot write into the rows.
-        answer = ask(torch.tensor(float_array(rows, name), dtype=to.dtype, device=to.device))
+        given = torch.tensor(float_array(rows, name), dtype=to.dtype, device=to.device)
+        answer = ask(given) if to.dtype == torch.float64 else _in_equal_batches(torch, ask, given)
         # NumPy has no bfloat16, and float64 holds every smaller float exactly.
         wide = answer.cpu().to(torch.float64) if answer.is_floating_point() else answer.cpu()
         return np.asarray(wide.numpy())
@@ -71,6 +76,22 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
     on_device = OnDevice(place, bring, lambda rows: ask(rows.to(like().dtype)))
     call = Call(f"torch module {name}", forward)
     return model_of_answers(try_out(name, call, rows, on_device), needs, beyond="logits")
+
+
+def _in_equal_batches(torch: Any, ask: Callable[[Any], Any], rows: Any) -> Any:
+    """Ask about rows in batches of one size, the last one filled up.
+
+    In 32 bits and less, the sums of a layer come out differently in batches of different sizes, by so much
+    that a search would take another way. In batches of one size a row's answer is always the same.
+    """
+    size = _ROWS_ON_CPU if rows.device.type == "cpu" else _ROWS_ON_DEVICE
+    short = -len(rows) % size
+    full = torch.cat([rows, rows[-1:].expand(short, *rows.shape[1:])]) if short else rows
+    answers = [ask(part) for part in full.split(size)]
+    if any(not one.ndim or len(one) != size for one in answers):
+        # Not one answer a row, which is for whoever asked to see.
+        return ask(rows)
+    return torch.cat(answers)[: len(rows)]
 
 
 def booster_model(booster: Any, name: str, rows: Any, needs: Needs) -> Model:
