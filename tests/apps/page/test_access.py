@@ -22,6 +22,24 @@ STATES: dict[str, dict[str, Any]] = {
 }
 
 
+_LETTERS = "(one) => parseFloat(getComputedStyle(one).fontSize)"
+# How large the letters of the map are on the screen, whatever the units of the picture.
+_MAP_LETTERS = """
+(drawn) => {
+  const scale = drawn.getBoundingClientRect().width / drawn.viewBox.baseVal.width;
+  return [...drawn.querySelectorAll("text")].map((one) => parseFloat(getComputedStyle(one).fontSize) * scale);
+}
+"""
+# Controls that are too low for a finger; a box is ticked by its label, too.
+_LOW = """
+() => [...document.querySelectorAll("main button, nav button, main select, main summary, main input")]
+  .filter((one) => one.getClientRects().length && one.type !== "range")
+  .map((one) => (one.type === "checkbox" ? one.closest("label") : one))
+  .filter((one) => one.getBoundingClientRect().height < (one.matches("label, .link") ? 32 : 44))
+  .map((one) => one.outerHTML.slice(0, 80))
+"""
+
+
 def settle(bench: Workbench, state: dict[str, Any]) -> None:
     """Open a state, and wait for all that comes later in it."""
     bench.open(**state)
@@ -57,7 +75,10 @@ def test_every_text_can_be_read_and_paper_is_white(
         assert not is_dark(bench.page)
         assert bench.page.evaluate(LOW_CONTRAST) == []
         assert bench.page.get_by_role("button", name="Undo").is_hidden()
-        assert bench.page.locator(".sentence").is_visible()
+        for part in (".sentence", ".key-list"):
+            assert bench.page.locator(part).is_visible()
+        sizes = [bench.page.locator(part).first.evaluate(_LETTERS) for part in ("body", ".small")]
+        assert sizes == sorted(sizes, reverse=True), "what is less important is not printed larger"
         assert bench.page.pdf(format="A4").startswith(b"%PDF")
 
 
@@ -69,6 +90,25 @@ def test_nothing_sticks_out_sideways(browser: "Browser", served: Served, width: 
             assert bench.page.evaluate("document.documentElement.scrollWidth") <= width
             is_person = state.get("tab") != "cohort"
             assert bench.page.locator("#glance").is_visible() == (width == 380 and is_person)
+
+
+def test_a_narrow_screen_has_letters_to_read_and_room_for_fingers(browser: "Browser", served: Served) -> None:
+    with opened(browser, served, width=380) as bench:
+        settle(bench, STATES["found"])
+        drawn = bench.page.locator("svg.map")
+        assert min(drawn.evaluate(_MAP_LETTERS)) >= 10
+        assert bench.page.evaluate(_LOW) == []
+        bench.page.set_viewport_size({"width": 1440, "height": 900})
+        bench.until(lambda: drawn.get_attribute("viewBox") == "0 0 720 418")
+
+
+def test_while_the_project_is_loaded_nothing_empty_is_shown(browser: "Browser", served: Served) -> None:
+    with opened(browser, served) as bench:
+        bench.page.route("**/api/schema", lambda route: None)
+        bench.page.goto(f"{served.url}/")
+        bench.page.get_by_text("Loading the model and its data").wait_for()
+        for part in ("main", "nav", "#caution", "#glance"):
+            assert bench.page.locator(part).is_hidden()
 
 
 def test_headings_and_landmarks_lead_through_the_page(bench: Workbench) -> None:

@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 import pytest
-from tests.apps.http.served import Served
+from tests.apps.http.served import Served, gated, serving
 from tests.apps.page.workbench import SOLVED, Workbench, opened
 from tests.apps.projects import PATIENT, WELL, heart, loans
 from tests.browser import needs_browser
@@ -30,8 +31,19 @@ def shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float | int) else str(value)
 
 
+# Where on the screen the limit of a slider lies: its handle stands beside it.
+_HANDLE = """
+(slider) => {
+  const strip = slider.closest(".track").querySelector(".strip").getBoundingClientRect();
+  const box = slider.getBoundingClientRect();
+  const share = (slider.value - slider.min) / (slider.max - slider.min);
+  return [strip.left + share * strip.width, (box.top + box.bottom) / 2];
+}
+"""
+
 POOR = 3
 """A customer whom the model refuses a loan."""
+BOTH_LOCKED = {"income": {"t": "lock"}, "debt": {"t": "lock"}}
 
 
 class TestFinding:
@@ -68,6 +80,9 @@ class TestFinding:
         with opened(browser, served) as bench:
             bench.page.goto(f"{served.url}/#{json.dumps({'row': 999})}")
             bench.page.get_by_text("There is no row 999").wait_for()
+            assert bench.page.locator("#person-title").inner_text() == "The person"
+            lines = bench.page.locator(".feature")
+            assert lines.evaluate_all("all => all.every((one) => one.inert)")
 
 
 class TestSolving:
@@ -129,6 +144,56 @@ class TestSolving:
         both = best(bench, "income == x.income", "debt <= x.debt", row=POOR)
         assert bench.sentence == both["sentence"]
 
+    def test_another_number_of_alternatives_cancels_the_search_before(self, loan_bench: Workbench) -> None:
+        bench = loan_bench.open(row=POOR, k=1)
+        held: list[Any] = []
+        gone: list[str] = []
+        bench.page.on("requestfailed", lambda request: gone.append(request.url))
+        bench.page.route("**/api/explain", lambda route: held.append(route))
+        count = bench.page.get_by_label("Alternatives").and_(bench.page.locator("select"))
+        count.select_option("5")
+        bench.until(lambda: held)
+        bench.page.unroute("**/api/explain")
+        count.select_option("3")
+        tabs = bench.page.locator(".answer-tabs [role=tab]")
+        tabs.nth(2).wait_for()
+        assert gone == [f"{bench.served.url}/api/explain"]
+        assert tabs.count() == 3
+
+    def test_a_row_is_solved_for_though_the_other_tab_is_opened_meanwhile(
+        self, loan_bench: Workbench
+    ) -> None:
+        bench = loan_bench.open(row=POOR)
+        held: list[Any] = []
+        bench.page.get_by_text("Find a person").click()
+        second = bench.page.locator(".rows .row").nth(1)
+        second.wait_for()
+        bench.page.route("**/api/rows", lambda route: held.append(route))
+        second.click()
+        bench.until(lambda: held)
+        bench.page.get_by_role("tab", name="Many people").click()
+        bench.page.unroute("**/api/rows")  # which lets go what was held
+        bench.solved()
+        bench.page.get_by_role("tab", name="One person").click()
+        assert bench.sentence == best(bench, row=bench.state["row"])["sentence"]
+
+    def test_both_handles_of_a_locked_feature_can_be_drawn(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT)
+        for name, end, by in (("age", "lowest", -60), ("ca", "highest", 40)):
+            now = bench.page.get_by_label(f"{name}: current value").input_value()
+            side = -3 if end == "lowest" else 3
+            slider = bench.page.get_by_label(f"{name}: {end} allowed")
+            slider.scroll_into_view_if_needed()
+            x, y = slider.evaluate(_HANDLE)
+            bench.page.mouse.move(x + side, y)
+            bench.page.mouse.down()
+            bench.page.mouse.move(x + side + by, y, steps=4)
+            bench.page.mouse.up()
+            bench.solved()
+            rule = bench.state["own"][name]
+            assert (rule["hi"] if by < 0 else rule["lo"]) == float(now)
+            assert rule["lo"] < rule["hi"]
+
     def test_presets(self, loan_bench: Workbench) -> None:
         bench = loan_bench.open(row=POOR)
         badge = bench.page.locator(".badge")
@@ -185,9 +250,68 @@ class TestSolving:
         assert bench.page.locator(".tile").count() == 1
 
 
+class TestServer:
+    """What becomes of the work of a server that is slow, or gone."""
+
+    @pytest.mark.parametrize(
+        ("path", "own"),
+        [
+            ("/api/explain", {}),
+            ("/api/plan", {}),
+            ("/api/ranges", {}),
+            ("alternatives", {}),
+            ("/api/why-not", BOTH_LOCKED),
+            ("/api/map", {}),
+        ],
+    )
+    def test_a_movement_stops_the_work_on_what_is_not_wanted_any_more(
+        self, browser: "Browser", path: str, own: dict[str, Any]
+    ) -> None:
+        project, gate = gated(loans())
+        route = "/api/explain" if path == "alternatives" else path
+
+        def hold(asked: Any) -> None:
+            if path != "alternatives" or "k" in asked.request.post_data_json["options"]:
+                gate.close()
+            asked.continue_()
+
+        with serving(project) as served, opened(browser, served) as bench:
+            bench.page.route(f"**{route}", hold)
+            address = quote(json.dumps({"row": POOR, "own": own}))
+            bench.page.goto(f"{served.url}/#{address}")
+            bench.until(gate.entered.is_set)
+            meters = list(served.server.desk._meters)
+            bench.page.unroute(f"**{route}")
+            bench.page.get_by_label("income: direction").select_option("up")
+            # The gate is still closed: what they ended by is not an answer.
+            bench.until(
+                lambda: every(one.is_cancelled for one in meters if one in served.server.desk._meters)
+            )
+            gate.open()
+            bench.solved()
+            assert (route, 499) in {(one.get("route"), one["status"]) for one in served.logged()}
+            held = ["debt == x.debt"] if own else []
+            assert bench.sentence == best(bench, "income >= x.income", *held, row=POOR)["sentence"]
+
+    def test_one_that_does_not_answer_is_told_and_asked_again(self, loan_bench: Workbench) -> None:
+        bench = loan_bench.open(row=POOR)
+        first = bench.sentence
+        bench.page.route("**/api/**", lambda route: route.abort())
+        bench.button("Lock income").click()
+        bench.page.get_by_text("The server does not answer.").first.wait_for()
+        assert "the last request failed" in bench.page.locator("#answer .stale-note").inner_text()
+        bench.said.clear()  # the browser itself notes each request that failed
+        bench.page.unroute("**/api/**")
+        bench.button("Try again").click()
+        bench.solved()
+        assert bench.sentence != first
+        assert bench.sentence == best(bench, "income == x.income", row=POOR)["sentence"]
+        assert bench.button("Try again").count() == 0
+
+
 class TestRelaxing:
     def test_pressing_what_to_relax_leads_to_an_answer(self, loan_bench: Workbench) -> None:
-        bench = loan_bench.open(row=POOR, own={"income": {"t": "lock"}, "debt": {"t": "lock"}})
+        bench = loan_bench.open(row=POOR, own=BOTH_LOCKED)
         assert bench.page.locator(".badge").inner_text() == "Not within these limits"
         relax = bench.page.locator(".relaxation").first
         relax.wait_for()
@@ -207,6 +331,7 @@ class TestRelaxing:
         assert bench.page.locator(".badge").inner_text() == "Contradiction"
         clash = bench.page.locator(".binds code").all_inner_texts()
         assert set(clash) == {"chol >= 300", "0.8 * x.chol <= chol <= x.chol"}
+        assert bench.page.locator("#glance").text_content() == "Contradiction"
 
 
 class TestAnswer:
@@ -271,6 +396,17 @@ class TestState:
         assert (bench.sentence, bench.changed(), bench.state) == seen[:3]
         assert bench.page.get_by_label("income: current value").input_value() == "30"
         assert bench.page.get_by_label("Across").input_value() == "debt"
+
+    def test_the_link_is_copied_and_the_button_says_so(self, loan_bench: Workbench) -> None:
+        bench = loan_bench.open(row=POOR)
+        bench.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        bench.button("Lock income").click()
+        bench.button("Copy link").click()
+        bench.button("Link copied").wait_for()
+        copied = bench.page.evaluate("navigator.clipboard.readText()")
+        assert copied == bench.page.url
+        assert json.loads(unquote(copied.split("#")[1]))["own"] == {"income": {"t": "lock"}}
+        bench.button("Copy link").wait_for()
 
     def test_undo_and_redo_by_button_and_by_key(self, loan_bench: Workbench) -> None:
         bench = loan_bench.open(row=POOR)

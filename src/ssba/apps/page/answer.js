@@ -1,6 +1,6 @@
 /** The right panel: what the model says, what it would take, and how sure that is. */
 
-import { announce, button, el, replace, select } from "./dom.js";
+import { announce, button, el, replace, select, spinner } from "./dom.js";
 import { changeTable } from "./changes.js";
 import { Downloads } from "./downloads.js";
 import { digits, scoreText } from "./known.js";
@@ -9,10 +9,11 @@ import S from "./strings.en.js";
 
 /** The panel of the answer. */
 export class AnswerPanel {
-  constructor(root, known, store, solver) {
-    Object.assign(this, { root, known, store, solver, result: null, trial: null, showsAll: false });
+  /** `retry` is called to ask again after the server did not answer. */
+  constructor(root, known, store, solver, retry) {
+    Object.assign(this, { root, known, store, solver, retry, result: null, trial: null, showsAll: false });
     this.title = el("h2", { id: "answer-title", text: S.answer });
-    this.spinner = el("span", { class: "spinner", hidden: true }, el("i", { "aria-hidden": "true" }), S.solving);
+    this.spinner = spinner(S.solving, { hidden: true });
     this.note = el("p", { class: "stale-note", hidden: true });
     this.problem = el("div", { class: "problem", role: "alert" });
     this.body = el("div", { class: "answer-body" }, el("p", { class: "soft", text: S.choose }));
@@ -47,12 +48,14 @@ export class AnswerPanel {
       this.#settle("failed");
       this.#mark(this.result === null ? "" : error.kind === "ConstraintError" ? S.staleBroken : S.staleFailed);
     }
-    replace(this.problem, (error.messages ?? [error.message]).map((text) => el("p", { text })));
+    if (this.waiting) this.added(this.result, "failed");
+    replace(this.problem, (error.messages ?? [error.message]).map((text) => el("p", { text })),
+      error.status === 0 || error.status >= 500 ? button(S.again, () => this.retry()) : null);
   }
 
   /** Show an answer. */
   solved(result) {
-    Object.assign(this, { result, trial: null });
+    Object.assign(this, { result, trial: null, waiting: false });
     replace(this.problem);
     this.#mark("");
     this.#draw();
@@ -166,7 +169,7 @@ export class AnswerPanel {
     this.store.update({ k, answer: 0, edit: {} });
     this.result.whole = this.result.explanation;
     this.redraw();
-    this.solver.alternatives().catch(() => {});
+    this.solver.lookAgain();
   }
 
   #changes() {

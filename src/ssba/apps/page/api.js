@@ -1,5 +1,7 @@
 /** Requests to the service: JSON both ways, the token where there is one, errors as sentences. */
 
+import S from "./strings.en.js";
+
 const TOKEN = "ssba-token";
 
 /** A request that was refused, with sentences for people. */
@@ -39,7 +41,7 @@ async function send(path, body, { signal, method } = {}) {
     body: body === undefined ? undefined : JSON.stringify(body),
     signal,
     credentials: "omit",
-  });
+  }).catch((error) => { throw isAbort(error) ? error : new Refused(0, "Unreachable", [S.unreachable]); });
   if (reply.status === 401) {
     sessionStorage.setItem(TOKEN, await askForToken(sessionStorage.getItem(TOKEN) !== null));
     return send(path, body, { signal, method });

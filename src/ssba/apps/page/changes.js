@@ -54,7 +54,8 @@ function field(column, value, given) {
     made.addEventListener("change", () => take(made.value));
     return made;
   }
-  const made = el("input", { ...shared, type: "text", inputmode: "decimal", autocomplete: "off", value: value ?? "" });
+  const made = el("input", { ...shared, class: column.isDate ? "date" : null, type: "text", inputmode: column.isDate ? "text" : "decimal",
+    autocomplete: "off", value: value ?? "" });
   let waiting;
   made.addEventListener("input", () => {
     clearTimeout(waiting);
@@ -69,7 +70,8 @@ function difference(column, now, then) {
   const [from, to] = [column.place(now), column.place(then)];
   if (from === null || to === null || !column.isOrdered) return el("span", { class: "delta", text: S.other });
   if (column.hasLevels) return el("span", { class: "delta", text: to > from ? S.up : S.down });
-  const by = digits(Math.abs(to - from));
+  const apart = digits(Math.abs(to - from));
+  const by = column.isDate ? S.days(apart) : apart;
   return el("span", { class: "delta", text: to > from ? S.raise(by) : S.lower(by) });
 }
 
@@ -77,5 +79,5 @@ function interval(column, ranges) {
   const found = ranges.intervals.find((one) => one.column === column.name);
   if (!found) return "";
   const text = found.text.startsWith(`${column.name} `) ? found.text.slice(column.name.length + 1) : found.text;
-  return el("span", { class: "small", text });
+  return el("span", { class: "small" }, el("span", { class: "narrow-label soft", text: `${S.holds} ` }), text);
 }

@@ -177,7 +177,8 @@ export class CohortPanel {
   /** A picture of the service; without one, where there is nothing to show, no figure either. */
   #chart(path, caption) {
     const image = el("img", { alt: caption });
-    const figure = el("figure", { hidden: true }, image, el("figcaption", { class: "soft small", text: caption }));
+    const figure = el("figure", { hidden: true }, el("figcaption", { text: caption }),
+      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, image));
     fetchFile(path).then((file) => {
       image.src = URL.createObjectURL(file);
       figure.hidden = false;
@@ -191,7 +192,7 @@ export class CohortPanel {
     const rows = cohort.groups.map((one) => [
       one.label, String(one.count), S.of(one.found, one.needed), one.distance.value === null ? "" : digits(one.distance.value, 3)]);
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": S.cohortGroups(by) },
-      table(S.cohortGroups(by), heads, rows));
+      table(S.cohortGroups(by), heads, rows, { class: "groups" }));
   }
 
   #members(cohort, rows, ids) {

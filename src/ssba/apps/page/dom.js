@@ -47,6 +47,11 @@ export function labelled(text, control) {
   return el("label", { class: "field" }, el("span", { text }), control);
 }
 
+/** Words beside something that turns. */
+export function spinner(text, attributes = {}) {
+  return el("span", { class: "spinner", ...attributes }, el("i", { "aria-hidden": "true" }), text);
+}
+
 /** A choice among [value, text] pairs. */
 export function select(pairs, chosen, act, attributes = {}) {
   const options = pairs.map(([value, text]) => el("option", { value, text, selected: value === chosen }));

@@ -25,7 +25,7 @@ export class FeatureLine {
     this.element = el("div", { class: "feature", role: "listitem" },
       el("div", { class: "name" }, el("span", { class: "label", text: column.name, title: column.meaning || null }),
         column.meaning ? el("span", { class: "soft small meaning", text: column.meaning }) : null),
-      el("div", { class: "value" }, this.input, column.unit ? el("span", { class: "soft unit", text: column.unit }) : null),
+      el("div", { class: "value" }, this.input, column.unit ? el("span", { class: "soft unit", text: column.unit, title: column.unit }) : null),
       el("div", { class: "track" }, this.picture, this.control),
       el("div", { class: "rule" }, this.lock, column.isOrdered ? this.#direction() : null,
         el("span", { class: "beneath" }, this.words, this.reset)));
@@ -185,7 +185,7 @@ export class FeatureLine {
     else this.#drawSliders(low === undefined ? [now, now] : [low, high], span);
     if (this.way) this.way.value = this.isLocked ? "" : wayOf(column, now, allowed);
     this.words.textContent = !isSomebody ? "" : this.isLocked ? S.locked
-      : column.hasLevels ? S.unlocked : S.range(column.show(low), column.show(high));
+      : column.hasLevels ? S.unlocked : S.range(unbroken(column.show(low)), unbroken(column.show(high)));
   }
 
   #drawSliders(ends, span) {
@@ -208,6 +208,9 @@ export class FeatureLine {
     }
   }
 }
+
+/** A date that no line ends in the middle of. */
+const unbroken = (text) => text.replaceAll("-", "\u2011");
 
 /** What a rule will leave of a feature, until the service tells: controls stay where they were put. */
 function expected(column, rule, now, before) {

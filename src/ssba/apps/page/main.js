@@ -3,7 +3,7 @@
 import { AnswerPanel } from "./answer.js";
 import { ask, onToken } from "./api.js";
 import { CohortPanel } from "./cohort.js";
-import { announce, button, byId, el, labelled, replace } from "./dom.js";
+import { announce, button, byId, el, labelled, replace, spinner } from "./dom.js";
 import { Known } from "./known.js";
 import { MapPanel } from "./map.js";
 import { PersonPanel } from "./person.js";
@@ -29,7 +29,7 @@ class Page {
     };
     this.solver = new Solver(known, this.store, view);
     this.person = new PersonPanel(byId("person"), known, this.store, () => this.#touch());
-    this.answer = new AnswerPanel(byId("answer"), known, this.store, this.solver);
+    this.answer = new AnswerPanel(byId("answer"), known, this.store, this.solver, () => this.#show(null));
     this.map = new MapPanel(byId("map"), known, this.store, (row) => this.person.choose(row));
     this.cohort = new CohortPanel(byId("cohort"), known, this.store, (row) => this.person.choose(row));
     this.#frame();
@@ -42,6 +42,7 @@ class Page {
     byId("title").textContent = schema.title || "ssba";
     byId("about").textContent = schema.sentence;
     byId("caution").textContent = schema.caution;
+    for (const one of document.querySelectorAll("nav, main")) one.hidden = false;
     byId("undo").addEventListener("click", () => this.store.undo());
     byId("redo").addEventListener("click", () => this.store.redo());
     byId("share").addEventListener("click", () => share(this.store));
@@ -83,9 +84,10 @@ class Page {
     this.#tabs(state);
     // Marked before anything is waited for: no answer stands unmarked beside inputs that are not its own.
     if (isNew) this.#touch();
-    if (state.row === null) this.row = null;
-    else if (this.row?.row !== state.row) this.row = await this.#load(state.row);
-    if (this.store.state !== state || (this.row === null && state.row !== null)) return;
+    const row = state.row === null || this.row?.row === state.row ? this.row : await this.#load(state.row);
+    // What came meanwhile shows itself, unless it is of no weight for the answer, such as the other tab.
+    if (differ(this.store.state, state, ABOUT_ANSWER)) return;
+    this.row = state.row === null ? null : row;
     this.person.show(this.row);
     if (isNew) {
       if (this.row !== null || state.values !== null) this.solver.solve();
@@ -98,7 +100,7 @@ class Page {
       else this.answer.trial = null;
       this.answer.redraw();
     }
-    if (before === null || differ(state, before, ["axes"])) this.map.show();
+    if (before !== null && differ(state, before, ["axes"])) this.map.show();
     this.cohort.show();
   }
 
@@ -115,7 +117,7 @@ class Page {
       if (!found.rows.length) throw new Error(S.noRow(number, found.total));
       return found.rows[0];
     } catch (error) {
-      this.answer.failed(error);
+      this.#failed(error);
       return null;
     }
   }
@@ -146,8 +148,8 @@ class Page {
     this.person.showAnswer(result.check, this.answer.move);
     this.map.around(result, this.answer.move);
     const { explanation } = result;
-    const then = this.answer.move ? ` → ${this.known.say(this.answer.move.prediction)}` : "";
-    byId("glance").textContent = `${S.statuses[explanation.status]}: ${this.known.say(explanation.prediction)}${then}`;
+    const said = [explanation, this.answer.move].filter((one) => one?.prediction != null).map((one) => this.known.say(one.prediction));
+    byId("glance").textContent = [S.statuses[explanation.status], said.join(" → ")].filter(Boolean).join(": ");
   }
 
   #added(result, part) {
@@ -157,6 +159,7 @@ class Page {
 
   #failed(error, isPart) {
     this.answer.failed(error, isPart);
+    if (!isPart) byId("glance").textContent = S.noAnswer;
     if (error.kind === "ConstraintError") this.person.checkFree(true);
   }
 }
@@ -166,12 +169,18 @@ async function share(store) {
   store.flush();
   try {
     await navigator.clipboard.writeText(location.href);
-    announce(S.shared);
-    byId("share").title = S.shared;
+    told(S.copied, S.shared);
   } catch {
-    announce(S.notShared);
-    byId("share").title = S.notShared;
+    told(S.notCopied, S.notShared);
   }
+}
+
+/** Say for a moment on the button itself what became of the link. */
+function told(short, long) {
+  const share = byId("share");
+  announce(long);
+  Object.assign(share, { textContent: short, title: long });
+  setTimeout(() => { share.textContent = S.share; }, 2500);
 }
 
 /** Ask the person for the token of the server. */
@@ -192,13 +201,13 @@ function askForToken(wasWrong) {
 async function main() {
   for (const one of document.querySelectorAll("[data-s]")) one.textContent = S[one.dataset.s];
   for (const one of document.querySelectorAll("[data-label]")) one.setAttribute("aria-label", S[one.dataset.label]);
-  byId("about").textContent = S.loading;
+  replace(byId("about"), spinner(S.loading));
   onToken(askForToken);
   try {
     const [schema, population] = [await ask("/api/schema"), await ask("/api/population")];
     await new Page(new Known(schema, population)).start();
   } catch (error) {
-    replace(byId("about"), `${S.failed} ${error.message}`);
+    replace(byId("about"), el("span", { class: "wrong", text: `${S.failed} ${error.message}` }));
     throw error;
   }
 }

@@ -6,9 +6,10 @@ import { digits } from "./known.js";
 import { groupLook } from "./strip.js";
 import S from "./strings.en.js";
 
+/** The most units that the picture is wide; on a narrow screen its units are those of the screen, to be read there. */
 const WIDTH = 720;
-const HEIGHT = 420;
-const EDGE = { left: 84, right: 18, top: 14, bottom: 46 };
+/** About how wide a letter is. */
+const LETTER = 6.5;
 /** How near the pointer must be to a row, in units of the picture. */
 const NEAR = 14;
 /** The map comes last: it waits longer than all that belongs to the answer. */
@@ -30,6 +31,7 @@ export class MapPanel {
     this.picture = el("div", { class: "map-picture" });
     this.said = el("p", { class: "map-said small", role: "status" });
     this.key = el("ul", { class: "key-list small soft" });
+    new ResizeObserver(() => this.drawn && this.#width() !== this.frame.width && this.#draw()).observe(this.picture);
     replace(root, el("div", { class: "head" }, el("div", {}, el("h2", { id: "map-title", text: S.map }),
       el("span", { class: "stale-tag tag", text: S.mapStale })),
       el("div", { class: "fields" }, labelled(S.mapView, this.view), this.acrossField, this.upField)),
@@ -89,7 +91,9 @@ export class MapPanel {
       const body = { values: this.result.explanation.query, columns: axes, points: points.map((one) => one.values), surroundings: !isKnown };
       const found = await ask("/api/map", body, { signal });
       if (!isKnown) this.#around = { key, rows: found.rows, boundary: found.boundary };
-      this.#draw({ ...found, rows: this.#around.rows, boundary: this.#around.boundary });
+      this.drawn = { ...found, rows: this.#around.rows, boundary: this.#around.boundary };
+      this.#draw();
+      this.root.classList.remove("is-stale");
     } catch (error) {
       if (!isAbort(error)) replace(this.said, error.message);
     }
@@ -102,16 +106,31 @@ export class MapPanel {
     if (axes !== null) [this.across.value, this.up.value] = axes;
   }
 
-  #draw(found) {
-    const scale = scaling(found.axes);
+  #width() {
+    return Math.min(WIDTH, Math.max(300, this.picture.clientWidth || WIDTH));
+  }
+
+  /** Divide the picture: its left edge is as wide as the words along it. */
+  #divide(axes) {
+    const width = this.#width();
+    const height = Math.max(300, Math.round(width * 0.58));
+    this.frame = { width, height, left: 0, right: width - 18, top: 14, bottom: height - 46 };
+    const words = this.#marks(axes[1], height, true).map(([, text]) => text.length);
+    this.frame.left = Math.round(36 + LETTER * Math.max(1, ...words));
+  }
+
+  #draw() {
+    const found = this.drawn;
+    this.#divide(found.axes);
+    const scale = scaling(found.axes, this.frame);
     const at = (place) => place && [scale.x(place[0]), scale.y(place[1])];
-    this.spots = found.rows.map((one) => ({ ...one, xy: jittered(at(one.at), one.row, found.axes) }));
+    this.spots = found.rows.map((one) => ({ ...one, xy: jittered(at(one.at), one.row, found.axes, this.frame) }));
     const query = at(found.query);
     const chosen = at(found.points[this.store.state.answer] ?? found.points[0] ?? null);
     const isFound = this.result.explanation.counterfactuals.length > 0;
     this.ring = svg("circle", { class: "ring", r: 8, visibility: "hidden" });
     const drawn = svg("svg", {
-      class: "map", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: 0,
+      class: "map", viewBox: `0 0 ${this.frame.width} ${this.frame.height}`, role: "img", tabindex: 0,
       "aria-label": S.mapLabel(found.rows.length, found.boundary.length),
     },
     this.#sides(found.sides, scale), this.#box(found.axes, scale), ...this.#ticks(found.axes, scale),
@@ -123,7 +142,6 @@ export class MapPanel {
     query && svg("circle", { class: "query", cx: query[0], cy: query[1], r: 8 }),
     chosen && (chosen[0] !== query?.[0] || chosen[1] !== query?.[1]) && diamond(chosen, isFound ? "answer" : "move"));
     this.#listen(drawn);
-    this.root.classList.remove("is-stale");
     replace(this.picture, drawn);
     replace(this.said, query ? "" : S.mapMissing);
     this.#legend(found, isFound);
@@ -170,21 +188,30 @@ export class MapPanel {
   }
 
   #ticks(axes, scale) {
-    const [across, up] = axes.map((axis) => this.#marks(axis));
-    const bottom = HEIGHT - EDGE.bottom;
+    const { width, height, left, right, top, bottom } = this.frame;
     return [
-      svg("path", { class: "frame", d: `M${EDGE.left} ${EDGE.top}V${bottom}H${WIDTH - EDGE.right}` }),
-      ...across.map(([place, text]) => svg("text", { x: scale.x(place), y: bottom + 16, "text-anchor": "middle", text: short(text) })),
-      ...up.map(([place, text]) => svg("text", { x: EDGE.left - 6, y: scale.y(place) + 4, "text-anchor": "end", text: short(text, 11) })),
-      svg("text", { class: "axis", x: WIDTH - EDGE.right, y: HEIGHT - 8, "text-anchor": "end", text: this.#title(axes[0]) }),
-      svg("text", { class: "axis", x: 16, y: EDGE.top, "text-anchor": "end", transform: `rotate(-90 16 ${EDGE.top})`, text: this.#title(axes[1]) }),
+      svg("path", { class: "frame", d: `M${left} ${top}V${bottom}H${right}` }),
+      ...this.#marks(axes[0], right - left, false).map(([place, text]) =>
+        svg("text", { x: scale.x(place), y: bottom + 16, "text-anchor": "middle", text })),
+      ...this.#marks(axes[1], height, true).map(([place, text]) =>
+        svg("text", { x: left - 6, y: scale.y(place) + 4, "text-anchor": "end", text })),
+      svg("text", { class: "axis", x: right, y: height - 8, "text-anchor": "end", text: short(this.#title(axes[0]), width / 8) }),
+      svg("text", {
+        class: "axis", x: 14, y: top, "text-anchor": "end", transform: `rotate(-90 14 ${top})`,
+        text: short(this.#title(axes[1]), height / 8),
+      }),
     ];
   }
 
-  #marks(axis) {
-    if (axis.levels.length) return axis.levels.map((level, i) => [i, String(level)]);
+  /** What stands along an axis that is so long; words beside each other need more room than those one above the other. */
+  #marks(axis, length, isUp) {
+    if (axis.levels.length) {
+      const most = isUp ? 11 : Math.max(4, length / axis.levels.length / LETTER);
+      return axis.levels.map((level, i) => [i, short(String(level), most)]);
+    }
     const column = axis.columns.length === 1 ? this.known.byName.get(axis.columns[0]) : null;
-    return roundStops(axis).map((one) => [one, column?.isDate ? column.show(column.value(one)) : digits(one)]);
+    const count = Math.max(2, Math.min(7, length / (isUp ? 45 : column?.isDate ? 90 : 60)));
+    return roundStops(axis, count).map((one) => [one, column?.isDate ? column.show(column.value(one)) : digits(one)]);
   }
 
   #title(axis) {
@@ -210,7 +237,7 @@ export class MapPanel {
   #listen(drawn) {
     const place = (event) => {
       const box = drawn.getBoundingClientRect();
-      return [((event.clientX - box.left) / box.width) * WIDTH, ((event.clientY - box.top) / box.height) * HEIGHT];
+      return [((event.clientX - box.left) / box.width) * this.frame.width, ((event.clientY - box.top) / box.height) * this.frame.height];
     };
     drawn.addEventListener("pointermove", (event) => this.#name(this.#nearest(place(event))));
     drawn.addEventListener("pointerleave", () => this.#name(null));
@@ -258,21 +285,21 @@ export class MapPanel {
   }
 }
 
-function scaling([across, up]) {
+function scaling([across, up], frame) {
   const margin = (axis) => (axis.levels.length ? 0 : (axis.high - axis.low) * 0.03);
   const ends = [across, up].map((one) => [one.low - margin(one), one.high + margin(one)]);
   const [[left, right], [bottom, top]] = ends;
   return {
     across: ends[0],
     upward: ends[1],
-    x: (value) => EDGE.left + ((value - left) / (right - left)) * (WIDTH - EDGE.left - EDGE.right),
-    y: (value) => HEIGHT - EDGE.bottom - ((value - bottom) / (top - bottom)) * (HEIGHT - EDGE.top - EDGE.bottom),
+    x: (value) => frame.left + ((value - left) / (right - left)) * (frame.right - frame.left),
+    y: (value) => frame.bottom - ((value - bottom) / (top - bottom)) * (frame.bottom - frame.top),
   };
 }
 
-/** Some round numbers along an axis. */
-function roundStops({ low, high }) {
-  const rough = (high - low) / 5;
+/** Some round numbers along an axis, about as many as wanted. */
+function roundStops({ low, high }, wanted) {
+  const rough = (high - low) / wanted;
   const ten = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * ten).find((one) => one >= rough);
   const first = Math.ceil(low / step);
@@ -280,10 +307,10 @@ function roundStops({ low, high }) {
 }
 
 /** Rows of the same level lie on each other; they are spread a little, always the same way. */
-function jittered([x, y], row, axes) {
+function jittered([x, y], row, axes, { width, height }) {
   const part = (seed) => ((Math.sin(row * seed) * 43758.5453) % 1) * 0.9;
   const room = (axis, size) => (axis.levels.length ? (size / axis.levels.length) * 0.3 : 0);
-  return [x + part(12.9898) * room(axes[0], WIDTH), y + part(78.233) * room(axes[1], HEIGHT)];
+  return [x + part(12.9898) * room(axes[0], width), y + part(78.233) * room(axes[1], height)];
 }
 
 /** Stretches of true in a line, as [from, to). */
@@ -298,4 +325,4 @@ function runs(line) {
 
 const cross = ([x, y]) => `M${x - 3} ${y - 3}l6 6M${x - 3} ${y + 3}l6 -6`;
 const diamond = ([x, y], look) => svg("path", { class: `diamond ${look}`, d: `M${x} ${y - 8}l8 8l-8 8l-8 -8z` });
-const short = (text, most = 14) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const short = (text, most) => (text.length > most ? `${text.slice(0, Math.floor(most) - 1)}…` : text);

@@ -91,7 +91,7 @@ export class PersonPanel {
     this.ruleBoxes = rules.map((rule, i) => {
       const box = el("input", { type: "checkbox" });
       box.addEventListener("change", () => this.#switchRule(i, box.checked));
-      const note = el("span", { class: "soft", text: S.replaced });
+      const note = el("span", { class: "soft small", text: S.replaced });
       return { box, note, rule, i, item: el("li", {}, el("label", { class: "check" }, box, el("code", { text: rule.text }), note)) };
     });
     return el("details", { class: "rules" }, el("summary", { text: S.rulesTitle(rules.length) }),
@@ -144,10 +144,12 @@ export class PersonPanel {
     if (!lines.length) return replace(this.freeSaid);
     if (!isWrong) return replace(this.freeSaid, el("p", { class: "fine", text: S.freeFine(lines.length) }));
     const who = this.store.state.values === null ? { row: this.store.state.row } : { values: this.store.state.values };
-    const all = this.store.state.free.split("\n").map((one) => one.trim());
+    const { free } = this.store.state;
+    const all = free.split("\n").map((one) => one.trim());
     const wrong = await Promise.all(lines.map((line) =>
       ask("/api/check-constraints", { ...who, set: this.store.state.set, constraints: [line], project_constraints: false })
         .then(() => null, (error) => el("p", { class: "wrong", text: S.freeLine(all.indexOf(line) + 1, error.message) }))));
+    if (this.store.state.free !== free) return undefined;
     this.free.setAttribute("aria-invalid", String(wrong.some(Boolean)));
     return replace(this.freeSaid, wrong.filter(Boolean));
   }

@@ -27,6 +27,7 @@ export function query(state, known) {
 export class Solver {
   #newest = new AbortController();
   #details = new AbortController();
+  #others = new AbortController();
   #trial = new AbortController();
 
   constructor(known, store, view) {
@@ -35,7 +36,7 @@ export class Solver {
 
   /** Work out the answer to the present state. */
   async solve() {
-    for (const one of [this.#newest, this.#details, this.#trial]) one.abort();
+    for (const one of [this.#newest, this.#details, this.#others, this.#trial]) one.abort();
     this.#newest = new AbortController();
     const { signal } = this.#newest;
     this.view.stale(false);
@@ -84,7 +85,7 @@ export class Solver {
       if (status === "found") {
         await this.details(this.store.state.answer < 1);
         await pause(LONG_REST, signal);
-        if (this.store.state.k > 1) await this.alternatives(signal);
+        await this.alternatives();
         if (this.store.state.answer > 0) {
           this.#attemptAgain();
           await this.details();
@@ -98,8 +99,11 @@ export class Solver {
     }
   }
 
-  /** Look for up to k answers. */
-  async alternatives(signal = this.#newest.signal) {
+  /** Look for up to k answers; another number cancels the search for the one before. */
+  async alternatives() {
+    this.#others.abort();
+    this.#others = new AbortController();
+    const { signal } = this.#others;
     const { result } = this;
     if (result?.explanation.status !== "found" || this.store.state.k < 2) return;
     this.view.added(result, "waiting");
@@ -107,6 +111,15 @@ export class Solver {
     const found = await ask("/api/explain", { ...result.request, options }, { signal });
     result.whole = found.explanation;
     this.view.added(result, "alternatives");
+  }
+
+  /** Look for another number of answers, as a person wishes. */
+  async lookAgain() {
+    try {
+      await this.alternatives();
+    } catch (error) {
+      this.#tell(error);
+    }
   }
 
   /** Ask for the steps and ranges of the answer that is chosen. */
