@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ssba.models.targets import probability, value_between, value_change
     from ssba.options import Budget, Options, ball, score_margin
     from ssba.suggest.suggestions import suggest_constraints
+    from ssba.twins.to_torch import to_torch
 
 __all__ = [
     "Budget",
@@ -71,6 +72,7 @@ __all__ = [
     "results",
     "score_margin",
     "suggest_constraints",
+    "to_torch",
     "transition",
     "value_between",
     "value_change",
@@ -92,6 +94,7 @@ _WHERE = {
     "models.targets": ("probability", "value_between", "value_change"),
     "options": ("Budget", "Options", "ball", "score_margin"),
     "suggest.suggestions": ("suggest_constraints",),
+    "twins.to_torch": ("to_torch",),
 }
 _MODULES = ("charts", "datasets", "errors", "results")
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names}

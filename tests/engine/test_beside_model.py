@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.ensemble import RandomForestClassifier
 
 import ssba
 from ssba.errors import ModelError
@@ -122,7 +123,7 @@ def test_less_room_takes_smaller_batches() -> None:
     narrow = Narrow(network(), 70_000)
     explainer = ssba.Explainer(narrow, X, target=1)
     narrow.room = 3000
-    found = beside(explainer, 20_000)
+    found = explainer.sample_boundary(20_000)
     assert narrow.refused >= 2
     assert found.digest() == beside(ssba.Explainer(network(), X, target=1), 20_000).digest()
     narrow.room = 100
@@ -162,7 +163,9 @@ def test_answers_use_points_that_lie_on_the_device() -> None:
     known = beside(explainer, 2000)
     query = next(row for row in X if explainer.predict(row).prediction == 0)
     near = known.nearest(query, k=1)
-    assert explainer.explain(query, boundary=known).best.distance <= near.distances[0]
+    best = explainer.explain(query, boundary=known).best
+    assert best is not None
+    assert best.distance <= near.distances[0]
 
 
 def test_what_needs_the_host_goes_there() -> None:
@@ -179,3 +182,13 @@ def test_what_needs_the_host_goes_there() -> None:
     odds = ssba.Explainer(network(), X, target=ssba.probability(1, at_least=0.5))
     assert kinds(odds) == {MemoryBlock}
     assert kinds(ssba.Explainer(network(), X, target=1), crossings="all") == {MemoryBlock}
+
+
+@pytest.mark.parametrize("target", ["high", None])
+def test_twins_of_other_models_are_asked_beside_them_too(target: Any) -> None:
+    labels = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, "high", "low")
+    forest = RandomForestClassifier(10, random_state=0).fit(X, labels)
+    found = beside(ssba.Explainer(ssba.to_torch(forest, X), X, target=target), 2000)
+    wanted = ssba.Explainer(forest, X, target=target).sample_boundary(2000)
+    np.testing.assert_allclose(found.points, wanted.points, rtol=0, atol=1e-12)
+    assert found.verify().held == 2000

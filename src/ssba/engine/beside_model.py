@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ssba.arrays import Array, like, namespace
+from ssba.arrays import Array, like, namespace, to_numpy
 from ssba.boundary.bisection import Path
 from ssba.boundary.points import Sides, Stream, answered
 from ssba.engine.background import Background
@@ -43,12 +43,12 @@ class Beside:
     total: Array = 0.0
 
     def points(self, positions: range) -> Array | None:
-        """Return the boundary points of pairs at some positions.
+        """Return the boundary points of pairs at some positions; on the host where it took several steps.
 
         None where the model fails, or answers with what is no number: the host knows what to say about that.
         """
         self.total = 0.0
-        parts, done = [], 0
+        parts, done = list[Array](), 0
         while done < len(positions):
             some = positions[done : done + self.pairs_at_once]
             try:
@@ -57,11 +57,13 @@ class Beside:
                 if not is_out_of_memory(error) or len(some) <= _FEWEST_PAIRS:
                     return None
                 self.pairs_at_once = len(some) // 2
+                # What was found makes room.
+                parts = [to_numpy(part) for part in parts]
             else:
                 done += len(some)
         if not math.isfinite(float(self.total)):
             return None
-        return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
+        return parts[0] if len(parts) == 1 else np.concatenate([to_numpy(part) for part in parts])
 
     def _ask(self, rows: Array) -> Reply:
         self.oracle.rows_asked += rows.shape[0]

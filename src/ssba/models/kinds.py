@@ -33,9 +33,9 @@ def model_with_predict(model: Any, name: str, rows: Any, needs: Needs) -> Model:
         return model_of_answers(trial, needs, beyond="numbers")
     as_labels(trial.call, trial.answer, rows)
     if declared is None:
-        return classifier(trial, _score_calls(model, name), seen_classes(trial.answer), needs)
+        return classifier(trial, score_calls(model, name), seen_classes(trial.answer), needs)
     trial, classes = _settle_classes(trial, tuple(np.asarray(declared).tolist()))
-    return classifier(trial, _score_calls(model, name), classes, needs)
+    return classifier(trial, score_calls(model, name), classes, needs)
 
 
 def classifier(trial: Trial, score_calls: Sequence[Call], classes: tuple[Any, ...], needs: Needs) -> Model:
@@ -92,10 +92,11 @@ _OF_CLASS_0: dict[str, Callable[[Array], Array]] = {
 """Score methods, the preferred first, and what one column for class 1 says about class 0."""
 
 
-def _score_calls(model: Any, name: str) -> list[Call]:
+def score_calls(model: Any, name: str, methods: Sequence[str] = tuple(_OF_CLASS_0)) -> list[Call]:
+    """Return the calls for a column of scores per class, of those methods that the model has."""
     return [
-        Call(f"{name}.{method}", _two_columns(getattr(model, method), of_class_0))
-        for method, of_class_0 in _OF_CLASS_0.items()
+        Call(f"{name}.{method}", _two_columns(getattr(model, method), _OF_CLASS_0[method]))
+        for method in methods
         if hasattr(model, method)
     ]
 

@@ -1,6 +1,7 @@
 """Adapting models: whatever the user trained becomes a `Model`, and is never fitted or changed."""
 
 import pickle
+from functools import partial
 from typing import Any
 
 from ssba.errors import ModelError
@@ -16,6 +17,7 @@ from ssba.models.tensors import (
     onnx_model,
     torch_model,
 )
+from ssba.models.twin import is_twin, twin_model
 
 __all__ = ["Model", "Output", "adapt", "refuse_unpicklable"]
 
@@ -29,6 +31,7 @@ def adapt(
     ----------
     model
         Anything with ``predict``, a torch module, an ONNX session, an XGBoost booster, or a function of rows.
+        A twin of `ssba.to_torch` is asked itself, but `Model.verdict` asks its original.
     sample_rows
         Rows as the user would give them to the model. A model that does not list its classes is taken to
         know those that it predicts here.
@@ -54,6 +57,11 @@ def adapt(
     name = getattr(model, "__name__", None) or type(model).__name__
     if isinstance(model, type):
         raise ModelError(f"{name} is a class, not a model: give a fitted {name} object")
+    if is_twin(model):
+        # A twin that tells classes apart gives no numbers, also where the answers of its original could be
+        # read as such.
+        numbers = wants_numbers and model.classes is None
+        return twin_model(model, sample_rows, needs, partial(adapt, wants_numbers=numbers))
     if is_torch_module(model):
         return torch_model(model, name, sample_rows, needs)
     if is_onnx_session(model):
