@@ -63,10 +63,11 @@ def between(start: Array, end: Array) -> Callable[[Array], Array]:
     >>> between(np.zeros((1, 2)), np.array([[4.0, 8.0]]))(np.array([0.25]))
     array([[1., 2.]])
     """
-    if hasattr(start, "lerp"):
-        # One pass over memory, which is all that this costs on a GPU.
+    xp = namespace(start, end)
+    if hasattr(start, "lerp") and start.dtype == xp.float32:
+        # One pass over memory, which is all that this costs on a GPU. In 64 bits all namespaces agree.
         return lambda share: start.lerp(end, share[:, None])
-    xp, way = namespace(start, end), end - start
+    way = end - start
 
     def blended(share: Array) -> Array:
         points = way * share[:, None]

@@ -87,7 +87,9 @@ def nearest_known(case: Case, attack: int) -> Nearest:
     if told.proof is None and told.lower_bound is None:
         # Nothing is claimed that a row could refute; where all rows are listed they are worth a look.
         attack = 0
-    for rows in case.candidates.attack(radius * (1 + 1e-9), attack, case.world.seed, np.stack(around)):
+    # The query itself is nearer than a radius of nothing, and a hair.
+    within = max(radius * (1 + 1e-9), 1e-12)
+    for rows in case.candidates.attack(within, attack, case.world.seed, np.stack(around)):
         _take(case, found, rows, truth.distance(rows))
     return found
 

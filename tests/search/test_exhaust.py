@@ -134,3 +134,20 @@ def test_the_topmost_value_of_a_32_bit_column_with_a_step_is_legal(step: float, 
     extent = extent_of(region, mine.metric, 100)
     assert extent is not None
     assert extent.rows == top + 1
+
+
+def test_rows_of_which_rounding_decides_whether_they_are_feasible_are_not_passed_over() -> None:
+    """In 32 bits 120.3 is a little more, so that a sum of floats cannot tell that it meets the relation."""
+    frame = pd.DataFrame({"a": [0.0, 20.0, 50.0], "b": np.array([119.45, 120.1, 120.56], dtype=np.float32)})
+    mine = setting(frame, {"a": numeric(step=2.0), "b": numeric(step=0.01)})
+    x = mine.space.encode_row({"a": 46.0, "b": np.float32(120.363)})
+    rules = [constraint("0.3 * b + a <= 72.09")]
+    (region,) = mine.regions(x, rules)
+    row = mine.space.encode_row({"a": 36.0, "b": np.float32(120.3)})[None, :]
+    assert region.may_contain(row)[0]
+    assert not region.contains(row)[0]
+    far = float(mine.metric.distance(row, region.x)[0])
+    assert region.begins <= far
+    assert legal_rows_within(region, mine.metric, far * 1.001, most=10_000) is None
+    beyond = mine.space.encode_row({"a": 36.0, "b": np.float32(120.31)})[None, :]
+    assert not region.may_contain(beyond)[0]

@@ -27,8 +27,9 @@ def legal_rows_within(
 ) -> Array | None:
     """Return all legal feasible rows nearer to the query than `radius`, nearest first.
 
-    None where they are not finite, or more than `most`: a free column without a step, or too many values.
-    `most_changes` leaves out rows that change more columns than that.
+    None where they are not finite, or more than `most`: a free column without a step, or too many values; and
+    where rounding decides whether one of them is feasible. `most_changes` leaves out rows that change more
+    columns than that.
     """
     if marked(region.free & ~region.discrete & ~region.grid.stepped):
         return None
@@ -51,8 +52,9 @@ def legal_rows_within(
     rows = rows[different(rows)]
     found = like(rows, region.x)
     distances = to_numpy(metric.distance(found, region.x))
-    kept = np.flatnonzero(to_numpy(region.contains(found)) & (distances < radius))
-    if len(kept) > most:
+    feasible, nearer = to_numpy(region.contains(found)), distances < radius
+    kept = np.flatnonzero(feasible & nearer)
+    if len(kept) > most or bool((to_numpy(region.may_contain(found)) & ~feasible & nearer).any()):
         return None
     return like(rows[kept[np.argsort(distances[kept], kind="stable")]], region.x)
 

@@ -41,7 +41,9 @@ def cannot_meet(ranges: Ranges, limits: Limits, linear: Sequence[Linear]) -> boo
         high = np.where(limits.keeps_x[columns], np.fmax(high, own), high)
         ends = np.where(weight > 0, weight * low, np.where(weight < 0, weight * high, 0.0))
         least, size = float(ends.sum()), float(np.abs(ends).sum()) + abs(float(atom.high))
-        if math.isfinite(least) and least > float(atom.high) + _FINEST * size:
+        single = any(ranges.space.features[j].is_single for j in columns)
+        slack = 2 * _ROUNDING_SINGLE if single else _FINEST
+        if math.isfinite(least) and least > float(atom.high) + slack * size:
             return True
     return False
 
@@ -76,8 +78,8 @@ class _Line:
     """One linear row over what may move: ``weight . z <= edge``.
 
     Sums that come in grains of `grain` are compared with the last one allowed; `grain` is 0 for sums of real
-    numbers, which are rounded by `rounding`: a strict relation ends that much earlier. Sums of 32-bit numbers
-    stay `inside` of the edge by what their digits may be off.
+    numbers. `rounding` is what sums may be off; without grains a strict relation ends that much earlier, and
+    sums of 32-bit numbers stay `inside` of the edge by what their digits may be off.
     """
 
     weight: Vector
@@ -114,7 +116,9 @@ def _line(ranges: Ranges, region: Region, atom: Linear) -> _Line | None:
     if grain is not None and float(grain) >= (_FINEST_SINGLE if single else _FINEST) * size:
         count = math.floor(left / grain)
         count -= atom.open and count * grain == left
-        return _Line(weight, float(count * grain), float(grain), 0.0, 0.0, size)
+        # Numbers of 32 bits are a little more or less than their digits.
+        off = _ROUNDING_SINGLE * size if single else 0.0
+        return _Line(weight, float(count * grain), float(grain), off, 0.0, size)
     rounding = (_ROUNDING_SINGLE if single else _ROUNDING) * size
     edge = float(left) - (rounding if atom.open else 0.0)
     return _Line(weight, edge, 0.0, rounding, rounding if single else 0.0, size)

@@ -166,7 +166,9 @@ class _Search:
 
     def _is_decided(self, row: Vector) -> bool:
         """Tell whether it is certain that a row is, or is not, an answer."""
-        return self._meets(row) is not None or not self.region.contains(row[None, :])[0]
+        if not self.region.may_contain(row[None, :])[0]:
+            return True
+        return bool(self.region.contains(row[None, :])[0]) and self._meets(row) is not None
 
     def _meets(self, row: Vector) -> bool | None:
         """Tell whether a row meets the demands; None where only the model could tell, and it is not asked."""

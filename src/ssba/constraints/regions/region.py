@@ -7,7 +7,7 @@ query itself where it is feasible.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ssba.arrays import Array, marked, namespace
@@ -132,6 +132,14 @@ class Region:
         if self.linear is not None:
             feasible = feasible & xp.all(self.linear.violation(Z) <= 0, axis=-1)
         return feasible
+
+    def may_contain(self, Z: Array) -> Array:
+        """Tell which rows are feasible or so near to it that rounding decides: of the others it is certain."""
+        xp = namespace(Z)
+        if self.linear is None:
+            return self.contains(Z)
+        surely = replace(self.linear, b=xp.maximum(self.linear.certain, self.linear.b))
+        return self._contains_cells(Z) & xp.all(surely.violation(Z) <= 0, axis=-1)
 
     def _contains_cells(self, Z: Array) -> Array:
         """Tell in which rows every cell is one of the legal ones of its column."""
