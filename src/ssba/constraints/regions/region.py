@@ -134,7 +134,7 @@ class Region:
         return feasible
 
     def may_contain(self, Z: Array) -> Array:
-        """Tell which rows are feasible or so near to it that rounding decides: of the others it is certain."""
+        """Tell which rows are feasible, or so near to it that rounding decides; the others are not."""
         xp = namespace(Z)
         if self.linear is None:
             return self.contains(Z)
