@@ -157,7 +157,8 @@ def _check_proof(case: Case, nearest: Nearest) -> None:
         # Nothing is claimed, but where every row is listed the search should have found one.
         _, missed = nearest.wanted
         plain = case.world.options.rows in (None, USUAL_ROWS) and case.world.options.seconds is None
-        few = len(case.candidates.listed.rows) <= 8000 and case.world.options.evidence > 0
+        listed = case.candidates.listed
+        few = listed.is_complete and len(listed.rows) <= 8000 and case.world.options.evidence > 0
         if plain and few and case.world.options.ball is None:
             shown = None if missed is None else to_values(case.world.columns, missed)
             case.check("bounded though a listed row reaches", missed is None, shown)

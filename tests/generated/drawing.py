@@ -65,7 +65,9 @@ def _world(rng: Rng, seed: int, family: Family) -> World | None:
     if target is None:
         return None
     reached = replace(bare, target=target).judge.reaches(data) if target.kind != "other" else _usual(bare)
-    if reached.all() or reached.sum() < 4:
+    # Rows with missing cells are no background rows: the others alone have to show both sides.
+    shown = reached[~np.isnan(data).any(axis=1)]
+    if reached.all() or reached.sum() < 4 or not shown.any():
         return None
     return _asked(rng, replace(bare, target=target), reached, taste)
 
