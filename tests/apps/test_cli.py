@@ -368,3 +368,36 @@ def test_map_holds_the_other_cells_and_its_points_lie_on_the_models_boundary(stu
         around = drawn.reached[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2]
         assert drawn.reached[i, j]
         assert not around.all()
+
+
+def test_commands_need_only_what_their_own_extra_brings() -> None:
+    """On a machine with the extra `cli` alone, what other extras bring is not there."""
+    program = """
+import sys
+
+class Absent:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] in sys.argv[1:]:
+            raise ModuleNotFoundError(f"No module named {name!r}")
+
+sys.meta_path.insert(0, Absent())
+from ssba.apps.cli import commands
+commands()
+import ssba.apps.demo.command
+"""
+    others = [
+        "anyio",
+        "fastapi",
+        "httpx2",
+        "mcp",
+        "onnxruntime",
+        "ortools",
+        "prometheus_client",
+        "pyarrow",
+        "ray",
+    ]
+    others += ["starlette", "torch", "uvicorn"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *others], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from ssba.apps.limits import Busy
 from ssba.apps.refusals import MOST_PROBLEMS, UNEXPECTED, read_request, refusal
 from ssba.apps.requests import CohortRequest, ExplainRequest, PlanRequest, Request, RowsRequest, TryRequest
-from ssba.apps.work import Busy
 from ssba.errors import ArgumentError, BoundaryFileError, InternalError, ModelError, SsbaError
 
 MANY = {str(number): 1 for number in range(10_001)}

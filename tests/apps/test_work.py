@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from ssba.apps.limits import Cancelled, Limits, Meter
-from ssba.apps.work import Busy, Closed, Desk
+from ssba.apps.limits import Busy, Cancelled, Closed, Limits, Meter
+from ssba.apps.work import Desk
 
 
 def run(test: Callable[[], Any]) -> None:

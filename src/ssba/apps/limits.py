@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ssba.errors import ArgumentError, StoppedError
+from ssba.errors import ArgumentError, SsbaError, StoppedError
 from ssba.options import Budget
 
 
@@ -37,6 +37,21 @@ class Limits:
 
 UNLIMITED = Limits(rows=sys.maxsize, seconds=math.inf)
 """For somebody who waits at a terminal, and for a batch that may take days."""
+
+
+class Busy(SsbaError):
+    """Too many requests are waiting; it tells after how many seconds to try again."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"too many requests are waiting; try again in {retry_after} s")
+        self.retry_after = retry_after
+
+
+class Closed(SsbaError):
+    """The desk takes no requests any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the server is stopping; try again when it is back")
 
 
 class Cancelled(StoppedError):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ssba.apps.work import Busy
+from ssba.apps.limits import Busy
 from ssba.arguments import came
 from ssba.errors import (
     ArgumentError,

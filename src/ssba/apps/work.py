@@ -6,25 +6,9 @@ from typing import TypeVar
 from anyio import CapacityLimiter, create_task_group, sleep_forever, to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from ssba.apps.limits import Meter
-from ssba.errors import SsbaError
+from ssba.apps.limits import Busy, Closed, Meter
 
 Answer = TypeVar("Answer")
-
-
-class Busy(SsbaError):
-    """Too many requests are waiting; it tells after how many seconds to try again."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(f"too many requests are waiting; try again in {retry_after} s")
-        self.retry_after = retry_after
-
-
-class Closed(SsbaError):
-    """The desk takes no requests any more."""
-
-    def __init__(self) -> None:
-        super().__init__("the server is stopping; try again when it is back")
 
 
 class Desk:

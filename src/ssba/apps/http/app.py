@@ -33,7 +33,7 @@ from ssba.apps.http.paths import HEALTH, MCP, METRICS
 from ssba.apps.http.problems import refused, reply_to
 from ssba.apps.http.reading import read_body, read_query
 from ssba.apps.http.settings import ServeSettings
-from ssba.apps.limits import Meter
+from ssba.apps.limits import Closed, Meter
 from ssba.apps.mcp import mcp_app
 from ssba.apps.page_requests import PopulationReply
 from ssba.apps.refusals import is_about_the_request
@@ -44,7 +44,7 @@ from ssba.apps.requests import (
     RowsRequest,
 )
 from ssba.apps.service import Service
-from ssba.apps.work import Closed, Desk
+from ssba.apps.work import Desk
 from ssba.errors import SsbaError
 from ssba.results.schemas import results_schema
 

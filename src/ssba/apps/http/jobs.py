@@ -13,10 +13,10 @@ from pydantic import Field
 
 from ssba.apps.cohort_files import CohortFiles
 from ssba.apps.http.problems import Refusal, refusal_of
-from ssba.apps.limits import Cancelled, Limits, Meter
+from ssba.apps.limits import Busy, Cancelled, Closed, Limits, Meter
 from ssba.apps.requests import CohortReply, CohortRequest, Reply
 from ssba.apps.service import Service
-from ssba.apps.work import Busy, Closed, Desk
+from ssba.apps.work import Desk
 
 Outcome = Literal["done", "failed", "cancelled"]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]

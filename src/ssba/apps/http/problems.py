@@ -7,9 +7,8 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from ssba.apps import refusals
-from ssba.apps.limits import Cancelled
+from ssba.apps.limits import Busy, Cancelled, Closed
 from ssba.apps.requests import Reply
-from ssba.apps.work import Busy, Closed
 from ssba.errors import ArgumentError, ModelError, SsbaError
 
 CLIENT_GONE = 499
