@@ -64,18 +64,27 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
         wide = answer.cpu().to(torch.float64) if answer.is_floating_point() else answer.cpu()
         return np.asarray(wide.numpy())
 
-    def bring(rows: Any, wide: bool) -> Any:
-        to = like()
-        dtype = torch.float64 if wide else to.dtype
-        return torch.as_tensor(np.ascontiguousarray(rows), device=to.device).to(dtype)
+    on_device = torch_on_device(like, lambda rows: ask(rows.to(like().dtype)))
+    call = Call(f"torch module {name}", forward)
+    return model_of_answers(try_out(name, call, rows, on_device), needs, beyond="logits")
+
+
+def torch_on_device(
+    like: Callable[[], Any], ask: Callable[[Any], Any], label: Callable[[Any], Any] | None = None
+) -> OnDevice:
+    """Return how torch is asked about rows on the device of `like()`, and in its dtype."""
+    torch = sys.modules["torch"]
 
     def place() -> tuple[str, str]:
         to = like()
         return str(to.device), str(to.dtype).removeprefix("torch.")
 
-    on_device = OnDevice(place, bring, lambda rows: ask(rows.to(like().dtype)))
-    call = Call(f"torch module {name}", forward)
-    return model_of_answers(try_out(name, call, rows, on_device), needs, beyond="logits")
+    def bring(rows: Any, wide: bool) -> Any:
+        to = like()
+        dtype = torch.float64 if wide else to.dtype
+        return torch.as_tensor(np.ascontiguousarray(rows), device=to.device).to(dtype)
+
+    return OnDevice(place, bring, ask, label)
 
 
 def _in_equal_batches(torch: Any, ask: Callable[[Any], Any], rows: Any) -> Any:

@@ -15,7 +15,7 @@ from ssba.models.calls import Call
 from ssba.models.kinds import classifier, score_calls
 from ssba.models.on_device import OnDevice
 from ssba.models.readings import Needs, numbers_model, try_out
-from ssba.models.tensors import float_array, is_torch_module
+from ssba.models.tensors import float_array, is_torch_module, torch_on_device
 
 Adapt = Callable[[Any, Any], Model]
 """From a model and some rows to the adapted model."""
@@ -80,20 +80,11 @@ def twin_model(twin: Any, rows: Any, needs: Needs, adapt: Adapt) -> Model:
 
 
 def _on_device(twin: Any) -> OnDevice:
-    torch = sys.modules["torch"]
-
-    def place() -> tuple[str, str]:
-        return str(twin.device), str(twin.dtype).removeprefix("torch.")
-
-    def bring(rows: Any, wide: bool) -> Any:
-        dtype = torch.float64 if wide else twin.dtype
-        return torch.as_tensor(np.ascontiguousarray(rows), device=twin.device).to(dtype)
-
-    def answer(rows: Any) -> Any:
-        with torch.no_grad():
+    def ask(rows: Any) -> Any:
+        with sys.modules["torch"].no_grad():
             return twin(rows)
 
-    return OnDevice(place, bring, answer, None if twin.classes is None else first_highest)
+    return torch_on_device(lambda: twin, ask, None if twin.classes is None else first_highest)
 
 
 def original_of(twin: Any, rows: Any, needs: Needs, adapt: Adapt) -> Model:
