@@ -236,3 +236,29 @@ class TestNativeBoosters:
             adapted = adapt(trees, X, wants_numbers=wants_numbers)
             assert adapted.classes is None
             np.testing.assert_allclose(np.asarray(adapted.labels(X).values), trees.inplace_predict(X))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_32_bits_are_asked_in_batches_of_one_size(dtype: Any) -> None:
+    """Batches of other sizes would add in another order, and a row would not get the same answer in each."""
+    sizes = set()
+
+    class Sized(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 2, dtype=dtype)
+
+        def forward(self, rows: Any) -> Any:
+            sizes.add(len(rows))
+            return self.layer(rows)
+
+    rows = np.random.default_rng(0).normal(size=(150, 3))
+    model = adapt(Sized().eval(), rows)
+    among = model.output(rows).scores
+    assert among is not None
+    for some in (slice(0, 1), slice(3, 80), slice(70, 150)):
+        alone = model.output(rows[some]).scores
+        assert alone is not None
+        assert alone.shape == among[some].shape
+        np.testing.assert_allclose(alone, among[some], rtol=0 if dtype == torch.float32 else 1e-12)
+    assert sizes == ({64} if dtype == torch.float32 else {150, 1, 77, 80})
