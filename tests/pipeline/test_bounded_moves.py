@@ -236,14 +236,18 @@ class TestMany:
         rules = [ssba.within(name, amount=0.1) for name in ("x0", "x1", "x2")]
         explainer.explain(rows[0], rules)
         calls.clear()
-        alone = [explainer.explain(row, rules) for row in rows]
-        one_by_one = len(calls)
+        alone, most = [], 0
+        for row in rows:
+            calls.clear()
+            alone.append(explainer.explain(row, rules))
+            most = max(most, len(calls))
         calls.clear()
         together = explainer.explain_many(rows, rules)
         assert {answer.status for answer in together} == {"bounded"}
         assert [answer.bounded for answer in together] == [answer.bounded for answer in alone]
         assert [answer.rows_used for answer in together] == [answer.rows_used for answer in alone]
-        assert len(calls) < one_by_one / 8
+        # Another call for each of them would be 30 more.
+        assert len(calls) < most + 30
 
     def test_rows_are_allowed_alike_alone_and_among_others(self) -> None:
         explainer, _ = self.explainer_that_counts()
