@@ -82,12 +82,18 @@ class Linear:
         size = np.maximum(np.abs(terms).max(axis=1), abs(float(right)))
         doubtful = np.flatnonzero(~np.isnan(gap) & (np.abs(gap) <= _DOUBTFUL * np.maximum(size, 1e-300)))
         is_tie = np.zeros(len(Z), dtype=bool)
-        for i in doubtful:
-            cells = (ground.columns[j].digits(Z[i, j]) for j in places)
-            left = sum((one * cell for one, cell in zip(factors, cells, strict=True)), Fraction(0))
-            gap[i], is_tie[i] = float(left - right), left == right
+        # Many rows have the same cells here, such as those of the query; each set of them is added up once.
+        alike, which = np.unique(Z[np.ix_(doubtful, places)], axis=0, return_inverse=True)
+        gaps = [self._exact_sum(cells, places, factors, ground) - right for cells in alike]
+        gap[doubtful] = np.array([float(one) for one in gaps])[which.ravel()]
+        is_tie[doubtful] = np.array([one == 0 for one in gaps], dtype=bool)[which.ravel()]
         verdicts = self._judged(gap, size, is_tie, places, factors, ground)
         return with_missing(verdicts, Z, places)
+
+    @staticmethod
+    def _exact_sum(cells: Matrix, places: list[int], factors: list[Fraction], ground: Ground) -> Fraction:
+        digits = (ground.columns[j].digits(cell) for j, cell in zip(places, cells, strict=True))
+        return sum((one * cell for one, cell in zip(factors, digits, strict=True)), Fraction(0))
 
     def factors(self, places: Sequence[int], ground: Ground) -> list[Fraction]:
         """Return the factor of each column, once all cells of the new row are on the left."""
