@@ -83,7 +83,7 @@ class Linear:
         doubtful = np.flatnonzero(~np.isnan(gap) & (np.abs(gap) <= _DOUBTFUL * np.maximum(size, 1e-300)))
         is_tie = np.zeros(len(Z), dtype=bool)
         # Many rows have the same cells here, such as those of the query; each set of them is added up once.
-        alike, which = np.unique(Z[np.ix_(doubtful, places)], axis=0, return_inverse=True)
+        alike, which = np.unique(Z[doubtful][:, places], axis=0, return_inverse=True)
         gaps = [self._exact_sum(cells, places, factors, ground) - right for cells in alike]
         gap[doubtful] = np.array([float(one) for one in gaps])[which.ravel()]
         is_tie[doubtful] = np.array([one == 0 for one in gaps], dtype=bool)[which.ravel()]
