@@ -81,3 +81,35 @@ def test_contradictions_and_queries_that_are_there_have_no_answer(context: Conte
     (none,) = prober.search([there])
     assert none is not None
     assert none.best is None
+
+
+def test_first_finds_tell_whether_there_is_an_answer_in_fewer_rows(context: Context) -> None:
+    contexts = under(context, 3, 1.5, 0.5)
+    prober, thorough = (Prober(context.goal, most_rows=20_000) for _ in range(2))
+    first, nearest = prober.first_finds(contexts), thorough.search(contexts)
+    for own, one, best in zip(contexts, first, nearest, strict=True):
+        assert one is not None
+        assert best is not None
+        assert (one.best is None) == (best.best is None)
+        if one.best is not None and best.best is not None:
+            assert one.best.distance >= best.best.distance
+            assert own.is_feasible(own.encode(one.best.values)[None, :]).all()
+            assert not one.is_nearest
+    assert [one is not None and one.best is None for one in first] == [False, False, True]
+    assert prober.rows_used < 0.5 * thorough.rows_used
+
+
+def test_first_finds_are_remembered_unless_the_budget_ended_the_search(context: Context) -> None:
+    prober = Prober(context.goal, most_rows=20_000)
+    contexts = under(context, 3, 0.5)
+    found = prober.first_finds(contexts)
+    used = prober.rows_used
+    assert prober.first_finds(contexts, rows=10_000) == found
+    assert prober.rows_used == used
+    (cut,) = prober.first_finds(under(context, 0.4), rows=5)
+    assert cut is not None
+    assert not cut.is_complete
+    (whole,) = prober.first_finds(under(context, 0.4), rows=2_000)
+    assert whole is not None
+    assert whole.is_complete
+    assert whole.rows_used > cut.rows_used

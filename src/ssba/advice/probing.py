@@ -1,8 +1,8 @@
 """Many searches about one query within one budget of model rows."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 
 from ssba.advice.context import Context
 from ssba.models.targets import Goal
@@ -14,7 +14,7 @@ from ssba.progress import unwatched
 from ssba.results.explanation import Counterfactual, Explanation, Status
 
 # What one search may spend: most that find something end long before.
-_SEARCH_ROWS = 2000
+SEARCH_ROWS = 2000
 # Side by side go at most so many: their rows share model calls, and wait in memory until they are asked.
 _AT_ONCE = 64
 
@@ -23,7 +23,9 @@ _AT_ONCE = 64
 class Find:
     """What came of one search: a counterfactual, or none.
 
-    `bounded` is the bounded move where one was looked for; `proof` is as in `Evidence`.
+    `bounded` is the bounded move where one was looked for; `proof` is as in `Evidence`. The counterfactual
+    `is_nearest` as far as a whole search can tell, or else the first row that reached. A search that
+    `is_complete` was not ended by its budget.
     """
 
     best: Counterfactual | None
@@ -31,6 +33,8 @@ class Find:
     is_feasible: bool = True
     proof: str | None = None
     rows_used: int = 0
+    is_nearest: bool = True
+    is_complete: bool = True
 
     @property
     def move(self) -> Counterfactual | None:
@@ -51,7 +55,7 @@ class Prober:
     """Searches for one query under changing constraints, until the budget is spent.
 
     `most_rows` bounds what all searches may spend together; `ran_out` tells that some were not run for it.
-    `done` is called as each search ends.
+    `done` is called as each search ends. `known` are first finds under constraints and options.
     """
 
     goal: Goal
@@ -59,6 +63,7 @@ class Prober:
     rows_used: int = 0
     ran_out: bool = False
     done: Callable[[], object] = unwatched
+    known: dict[Hashable, Find] = field(default_factory=dict)
 
     @property
     def rows_left(self) -> int:
@@ -66,7 +71,7 @@ class Prober:
         return max(0, self.most_rows - self.rows_used)
 
     def search(
-        self, contexts: Sequence[Context], rows: int = _SEARCH_ROWS, reserve: int = 0
+        self, contexts: Sequence[Context], rows: int = SEARCH_ROWS, reserve: int = 0
     ) -> list[Find | None]:
         """Search for all contexts, in shared model calls; what is found `explain` finds, too.
 
@@ -74,6 +79,29 @@ class Prober:
         those that the budget does not reach.
         """
         return self._run(contexts, rows, reserve, lambda some: _searched(some, self.goal, self.done))
+
+    def first_finds(
+        self, contexts: Sequence[Context], rows: int = SEARCH_ROWS, reserve: int = 0
+    ) -> list[Find | None]:
+        """Search for all contexts, each no further than to the first row that reaches.
+
+        What comes after that row in a search only makes it nearer, so whether there is one is known as well.
+        """
+        keys = [(one.constraints, one.options) for one in contexts]
+        new = {key: one for key, one in zip(keys, contexts, strict=True) if not self._is_known(key)}
+        found = self._run(
+            list(new.values()),
+            rows,
+            reserve,
+            lambda some: _searched(some, self.goal, self.done, until_found=True),
+        )
+        fresh = dict(zip(new, found, strict=True))
+        self.known |= {key: one for key, one in fresh.items() if one is not None}
+        return [fresh.get(key) if key in new else self.known[key] for key in keys]
+
+    def _is_known(self, key: Hashable) -> bool:
+        """Tell whether a search was made that more rows would not change."""
+        return key in self.known and self.known[key].is_complete
 
     def moves(self, contexts: Sequence[Context]) -> list[Find | None]:
         """Return the bounded moves of all contexts, as near to the boundary points known as they get.
@@ -83,10 +111,14 @@ class Prober:
         return self._run(contexts, 1, 0, lambda some: _moved(some, self.goal))
 
     def search_or_move(
-        self, contexts: Sequence[Context], rows: int = _SEARCH_ROWS, reserve: int = 0
+        self, contexts: Sequence[Context], rows: int = SEARCH_ROWS, reserve: int = 0
     ) -> list[Find | None]:
         """Search for all contexts; where nothing is found, return the bounded move."""
-        outcome = self.search(contexts, rows, reserve)
+        return self.moves_instead(contexts, self.search(contexts, rows, reserve))
+
+    def moves_instead(self, contexts: Sequence[Context], outcome: Sequence[Find | None]) -> list[Find | None]:
+        """Add the bounded move of each feasible context for which nothing was found."""
+        outcome = list(outcome)
         missed = [i for i, one in enumerate(outcome) if one is not None and one.is_feasible and not one.best]
         for i, move in zip(missed, self.moves([contexts[i] for i in missed]), strict=True):
             outcome[i] = _joined(outcome[i], move)
@@ -135,11 +167,14 @@ def _joined(search: Find | None, move: Find | None) -> Find | None:
     return replace(search, best=move.best, bounded=move.bounded, rows_used=used)
 
 
-def _searched(contexts: Sequence[Context], goal: Goal, done: Callable[[], object]) -> list[Find]:
+def _searched(
+    contexts: Sequence[Context], goal: Goal, done: Callable[[], object], *, until_found: bool = False
+) -> list[Find]:
     """Take contexts of one query through the same search and last check as `explain` does."""
-    engine, limits = contexts[0].engine, Limits(contexts[0].rows)
+    engine, limits = contexts[0].engine, Limits(contexts[0].rows, until_found=until_found)
     requests = [one.request(goal) for one in contexts]
-    return [_find(one) for one in search_requests(engine, requests, limits, done)]
+    found = search_requests(engine, requests, limits, done)
+    return [replace(_find(one), is_nearest=not until_found) for one in found]
 
 
 def _moved(contexts: Sequence[Context], goal: Goal) -> list[Find]:
@@ -152,4 +187,10 @@ def _find(state: QueryState) -> Find:
         return Find(None, is_feasible=False)
     found = state.found
     best = found.answers[0] if found.answers else None
-    return Find(best, found.bounded, proof=evidence_of(state).proof, rows_used=state.rows_used)
+    return Find(
+        best,
+        found.bounded,
+        proof=evidence_of(state).proof,
+        rows_used=state.rows_used,
+        is_complete=best is not None or not state.spent.ran_out,
+    )

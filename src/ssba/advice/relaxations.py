@@ -200,6 +200,15 @@ class Attempt:
             high if ladder.is_narrow(low, high) else ladder.between(low, high) for ladder, low, high in both
         )
 
+    @property
+    def just_below(self) -> tuple[float, ...]:
+        """The next smaller amounts that matter; the higher ones where nothing lies between."""
+        both = zip(self.ladders, self.low, self.high, strict=True)
+        return tuple(
+            high if ladder.is_narrow(low, high) else max(low, ladder.below(high))
+            for ladder, low, high in both
+        )
+
     def at(self, amounts: Sequence[float], terms: Terms) -> Terms:
         """Return the terms with the conditions relaxed by these amounts; 0 leaves one as it was."""
         for condition, ladder, amount in zip(self.conditions, self.ladders, amounts, strict=True):
@@ -232,7 +241,8 @@ def narrowed(
     """Bring the amounts of all attempts down as far as they are still enough, side by side.
 
     `asks` returns a verdict on each terms; None where the budget is spent, which ends that attempt. `tighten`
-    brings what was enough down to what was found with it.
+    brings what was enough down to what was found with it, which is often the least already: so the next
+    smaller amounts are asked about together with those in the middle.
     """
     done, going = [], list(attempts)
     for _ in range(_MOST_ROUNDS):
@@ -240,17 +250,26 @@ def narrowed(
         going = [one for one in going if one.middle != one.high]
         if not going:
             break
-        verdicts = asks([one.at(one.middle, terms) for one in going])
-        both = list(zip(going, verdicts, strict=True))
-        done += [replace(one, is_tight=False) for one, verdict in both if verdict is None]
-        going = [tighten(_halved(one, verdict)) for one, verdict in both if verdict is not None]
+        verdicts = asks([one.at(amounts, terms) for one in going for amounts in (one.just_below, one.middle)])
+        both = list(zip(going, verdicts[::2], verdicts[1::2], strict=True))
+        done += [
+            replace(one, is_tight=False) for one, below, middle in both if below is None or middle is None
+        ]
+        going = [
+            tighten(_halved(one, below, middle))
+            for one, below, middle in both
+            if below is not None and middle is not None
+        ]
     return done + [replace(one, is_tight=False) for one in going]
 
 
-def _halved(attempt: Attempt, verdict: Verdict) -> Attempt:
-    if verdict.is_enough:
-        return replace(attempt, high=attempt.middle, outcome=verdict.outcome)
-    return replace(attempt, low=attempt.middle)
+def _halved(attempt: Attempt, below: Verdict, middle: Verdict) -> Attempt:
+    """Narrow the amounts of an attempt by what is known of those just below and those in the middle."""
+    if not below.is_enough:
+        return replace(attempt, low=attempt.just_below)
+    if middle.is_enough:
+        return replace(attempt, high=attempt.middle, outcome=middle.outcome)
+    return replace(attempt, low=attempt.middle, high=attempt.just_below, outcome=below.outcome)
 
 
 def is_feasible(context: Context, terms: Terms) -> bool:

@@ -35,6 +35,19 @@ def tightened(context: Context, attempt: Attempt) -> Attempt:
     return replace(attempt, conditions=conditions, ladders=ladders, low=lows, high=highs)
 
 
+def to_nearest(context: Context, attempt: Attempt) -> Attempt:
+    """Bring a checked attempt down to what the nearest counterfactual under its terms needs.
+
+    The check still holds where the bounds stay above what was found not to be enough: whatever is allowed by
+    less than that is allowed there, too.
+    """
+    lower = tightened(context, attempt)
+    both = zip(attempt.ladders, attempt.high, lower.high, strict=False)
+    if lower.conditions == attempt.conditions and all(new > one.below(old) for one, old, new in both):
+        return lower
+    return replace(lower, is_tight=False, is_proved=False)
+
+
 def narrowed_each(context: Context, attempts: Sequence[Attempt], terms: Terms, asks: Asks) -> list[Attempt]:
     """Narrow attempts that relax several conditions once more, one condition at a time."""
     found = list(attempts)

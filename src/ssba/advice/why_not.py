@@ -13,7 +13,7 @@ from functools import partial
 
 from ssba.advice.binding import Beyond, best_beyond
 from ssba.advice.context import Context
-from ssba.advice.probing import Find, Prober, find_of
+from ssba.advice.probing import SEARCH_ROWS, Find, Prober, find_of
 from ssba.advice.relaxations import (
     Attempt,
     Condition,
@@ -26,7 +26,7 @@ from ssba.advice.relaxations import (
     narrowed,
     without,
 )
-from ssba.advice.tightening import checked, narrowed_each, tightened
+from ssba.advice.tightening import checked, narrowed_each, tightened, to_nearest
 from ssba.arguments import whole
 from ssba.constraints.constraint import fixed
 from ssba.progress import unwatched
@@ -35,6 +35,8 @@ from ssba.results.why_not import Binding, Relaxation, WhyNot
 
 # Pairs that are left out together, the most promising first, and those of them that are narrowed down.
 _MOST_PAIRS, _PAIRS_NARROWED = 100, 8
+# What the search without a pair may spend: where none is found it takes some 700 rows in 13 columns.
+_ROWS_A_PAIR = 1000
 
 Conditions = tuple[Condition, ...]
 
@@ -85,27 +87,47 @@ class _Inquiry:
         return self.outcome.status is Status.INFEASIBLE
 
     def left_out(self, sets: Sequence[Conditions]) -> list[Find | None]:
-        """Explain the query without each set of conditions; on pairs half of what is left may be spent."""
+        """Look for answers without each set of conditions; on pairs half of what is left may be spent."""
+        if not sets:
+            return []
         contexts = []
         for conditions in sets:
             terms = self.terms
             for one in conditions:
                 terms = one.widest(terms)
             contexts.append(terms.of(self.context))
-        if sets and len(sets[0]) > 1:
-            return self.prober.search(contexts, reserve=self.prober.rows_left // 2)
-        return self.prober.search_or_move(contexts)
+        if len(sets[0]) > 1:
+            return self._finds(contexts, _ROWS_A_PAIR, reserve=self.prober.rows_left // 2)
+        return self.prober.moves_instead(contexts, self._finds(contexts))
 
     def flips(self, terms: Sequence[Terms]) -> list[Verdict | None]:
         """Tell under which terms a counterfactual is found; None where the budget is spent."""
-        outcome = self.prober.search([one.of(self.context) for one in terms])
+        outcome = self._finds([one.of(self.context) for one in terms])
         return [None if one is None else Verdict(one.best is not None, one) for one in outcome]
+
+    def _finds(
+        self, contexts: Sequence[Context], rows: int = SEARCH_ROWS, reserve: int = 0
+    ) -> list[Find | None]:
+        """Look for a counterfactual of each context; one with room around it takes a whole search."""
+        has_ball = self.context.options.radius is not None
+        return (self.prober.search if has_ball else self.prober.first_finds)(contexts, rows, reserve)
+
+    def explained(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Search for the nearest counterfactual under the terms of attempts for which just one was found."""
+        first = [i for i, one in enumerate(attempts) if one.outcome and not one.outcome.is_nearest]
+        terms = [attempts[i].at(attempts[i].high, self.terms).of(self.context) for i in first]
+        found = list(attempts)
+        for i, nearest in zip(first, self.prober.search(terms), strict=True):
+            if nearest is not None and nearest.best is not None:
+                found[i] = replace(attempts[i], outcome=nearest)
+        return found
 
     def flips_as_explained(self, terms: Sequence[Terms]) -> list[Verdict | None]:
         """Tell the same with the budget that `explain` has; the query as it is was explained already."""
-        others = [one for one in terms if one != self.terms]
-        outcome = self.prober.search([one.of(self.context) for one in others], rows=self.context.rows)
-        found = iter(outcome)
+        others = [one.of(self.context) for one in terms if one != self.terms]
+        # Most searches end long before their budget does; those that do not are made anew with all of it.
+        self._finds(others)
+        found = iter(self._finds(others, self.context.rows))
         own = find_of(self.outcome)
         answers = [own if one == self.terms else next(found) for one in terms]
         return [None if one is None else Verdict(one.best is not None, one) for one in answers]
@@ -121,13 +143,12 @@ def _answer(inquiry: _Inquiry) -> WhyNot:
         (one,) for one in inquiry.conditions if not inquiry.is_infeasible or one.text in outcome.clash
     ]
     alone = inquiry.left_out(singles)
-    # What is proposed first is checked while there is budget.
-    found = _checked(inquiry, _relaxed(inquiry, singles, alone))
+    found = _relaxed(inquiry, singles, alone)
     pairs = _promising_pairs(inquiry, singles, alone, found)
     together = inquiry.left_out(pairs[:_MOST_PAIRS])
     nearest = _nearest(list(zip(pairs, together, strict=False)))
-    found += _checked(inquiry, _relaxed(inquiry, [pair for pair, _ in nearest], [one for _, one in nearest]))
-    found = found or _checked(inquiry, _relaxed_beyond_the_data(inquiry, singles))
+    found += _relaxed(inquiry, [pair for pair, _ in nearest], [one for _, one in nearest])
+    found = _checked(inquiry, found or _relaxed_beyond_the_data(inquiry, singles))
     tried = sum(one is not None for one in together)
     relaxations = tuple(_relaxation(one) for one in _in_order(_smallest_each(found)))
     return WhyNot(
@@ -150,7 +171,8 @@ def _checked(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
     others = [one for one in attempts if not one.flips]
     each = narrowed_each(inquiry.context, flipping, inquiry.terms, inquiry.flips)
     found = checked(inquiry.context, _in_order(each), inquiry.terms, inquiry.flips_as_explained)
-    return _smallest_each([*found, *others])
+    nearest = [to_nearest(inquiry.context, one) for one in inquiry.explained(found)]
+    return _smallest_each([*nearest, *others])
 
 
 def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[Find | None]) -> list[Attempt]:

@@ -37,7 +37,11 @@ def gather_evidence(states: States) -> None:
     Rows are drawn once the search has come to its end. A draw that reaches the target is a better answer:
     the search goes on from there, and rows are drawn once more.
     """
-    wanting = [state for state in states if state.options.evidence and not state.found.exhausted]
+    wanting = [
+        state
+        for state in states
+        if state.options.evidence and not state.found.exhausted and not state.has_enough
+    ]
     few = [state for state in wanting if state.options.radius is None and _may_be_few(state)]
     run_stages(few, [ask_all_nearer(state) for state in few])
     for attempt in range(2):

@@ -63,7 +63,7 @@ class Part:
 def search_few(state: QueryState, most: int) -> Searching[None]:
     """Search all regions of a state for rows that change at most so many columns."""
     for archive in state.region_archives:
-        if state.found.begins_nearer(archive.region):
+        if state.found.begins_nearer(archive.region) and not state.has_enough:
             yield from _search_region(state, archive, most)
 
 
@@ -80,7 +80,7 @@ def _search_region(state: QueryState, archive: Archive, most: int) -> Searching[
     if promising:
         archives = yield from search_parts(state, promising)
         best = min(archives, key=lambda archive: archive.best_distance)
-        if best.has_found:
+        if best.has_found and not state.has_enough:
             # The best set of columns is worth a search that goes to its end.
             yield Hunt(((best.region, Pool(best.nearest(_FOLLOWED))),))
 

@@ -31,6 +31,7 @@ FEW_CALLS = {"scores": 19, "labels": 34}
 def search_nearest(states: States) -> None:
     """Search all regions of all queries; one that begins beyond the best answer of its query is left out."""
     look_at_new([archive for state in states for archive in state.found.known])
+    states = [state for state in states if not state.has_enough]
     for state in states:
         if not state.may_go_on:
             _note_end(state)
@@ -52,6 +53,8 @@ def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
     if begin >= len(state.query.regions) or not state.may_go_on:
         return []
     regions = state.query.regions
+    if state.has_enough:
+        return []
     order = sorted(range(len(regions)), key=lambda i: regions[i].begins)[begin:end]
     return [i for i in order if state.found.begins_nearer(regions[i])]
 
@@ -179,6 +182,7 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
         np.minimum(left, most_rows),
         states[0].limits.is_over,
         _few_calls(states),
+        states[0].limits.until_found,
     )
 
 

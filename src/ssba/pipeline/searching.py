@@ -22,7 +22,7 @@ def search_queries(states: States) -> None:
     if not states:
         return
     course = states[0].limits.course
-    plain = [state for state in states if state.options.max_changes is None]
+    plain = [state for state in states if state.options.max_changes is None and not state.has_enough]
     exact: set[int] = set()
     run_stages(plain, [_in_shells(state, exact) for state in plain])
     search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])

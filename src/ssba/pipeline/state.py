@@ -38,11 +38,13 @@ class Clock:
 class Limits:
     """What a call may spend: model rows for each query, and a moment to stop at.
 
-    `course` learns how far its queries have come.
+    With `until_found` a query is searched no further than to the first row that reaches. `course` learns how
+    far its queries have come.
     """
 
     rows: float = math.inf
     deadline: float = math.inf
+    until_found: bool = False
     clock: Clock = field(default_factory=Clock)
     course: Course = field(default_factory=Course, compare=False)
 
@@ -257,6 +259,11 @@ class QueryState:
         """Whether calls are dear, by the options or else by the model's own word."""
         asked = self.options.calls
         return self.engine.costly if asked is None else asked == "few"
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether a row that reaches is all that was looked for, and there is one."""
+        return self.limits.until_found and self.found.has_hits
 
     @property
     def may_go_on(self) -> bool:

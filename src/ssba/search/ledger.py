@@ -24,6 +24,7 @@ class Door:
 
     `most` is how many rows each query may still ask; `is_over` tells that there is no more time. Where calls
     are dear, `few_calls` is how many more each query may take part in; then more is asked at once.
+    With `until_found` a query asks no more once a row of it has reached.
     """
 
     ask: Callable[[Matrix, Numbers], Reply]
@@ -31,6 +32,7 @@ class Door:
     most: Vector
     is_over: Callable[[], bool] = lambda: False
     few_calls: Numbers | None = None
+    until_found: bool = False
 
 
 @dataclass
@@ -124,6 +126,8 @@ class Ledger:
             self.is_open[:] = False
         if self.door.few_calls is not None:
             self.is_open &= self.calls < self.door.few_calls
+        if self.door.until_found:
+            self.is_open &= np.isinf(self.best_of_query())
         query = self.regions.query[at]
         allowed = np.asarray(self.is_open[query])
         wanted = np.bincount(query, minlength=len(self.asked))

@@ -36,6 +36,7 @@ class StartSettings:
     few_corners: int = 4
     climbs: int = 30
     shrink: float = 0.4
+    finest: float = 1e-3
     reach: float = 6.0
 
 
@@ -162,7 +163,7 @@ class BuySettings:
     points: int = 10
     reach: float = 1.0
     prices: tuple[float, float] = (1e-3, 1e4)
-    halvings: int = 16
+    halvings: int = 10
     rounds: int = 12
     idle: int = 3
     tried: int = 200

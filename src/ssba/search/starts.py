@@ -137,6 +137,7 @@ def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
     share, left = np.ones(ledger.regions.count), at
     for _ in range(SETTINGS.starts.climbs):
         left = left[np.isinf(ledger.best[left]) & ledger.goes_on(left)]
+        left = left[share[left] > SETTINGS.starts.finest]
         if not len(left):
             break
         base, before = ledger.miss[left].copy(), ledger.miss_margin[left].copy()
