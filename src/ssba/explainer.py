@@ -26,8 +26,13 @@ from ssba.columns.distance import Norm, ScaleName
 from ssba.columns.features import Declaration
 from ssba.columns.frames import row_name
 from ssba.columns.layout import RowLabel, row_label, row_labels
-from ssba.constraints.hints import small_percents
-from ssba.constraints.lists import Constraints, constraint_list, constraints_by_row, refuse_targets
+from ssba.constraints.lists import (
+    Constraints,
+    constraint_list,
+    constraints_by_row,
+    refuse_targets,
+    small_percents,
+)
 from ssba.engine import Engine, Settings, build_engine
 from ssba.errors import ArgumentError, ModelError, SsbaWarning, TargetError
 from ssba.index.boundary_set import BoundarySet, encoded_points

@@ -13,7 +13,7 @@ from tests.support import answered, labels_only, on_torch
 
 from ssba.boundary.bisection import Bracket, Path, bisect, steps_for
 from ssba.columns.features import Feature
-from ssba.columns.grid import grid
+from ssba.columns.space import grid
 from ssba.models.targets import Reply
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from tests.support import answered, labels_only
 from ssba.boundary.bisection import Path, bisect
 from ssba.boundary.points import Sampling, Sides, Stream
 from ssba.columns.features import Feature
-from ssba.columns.grid import grid
+from ssba.columns.space import grid
 from ssba.models.targets import Reach
 
 NAMESPACES: dict[str, Callable[[Any], Any]] = {

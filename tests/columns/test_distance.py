@@ -1,4 +1,4 @@
-"""Distances known by hand, scales with their fallbacks, and the laws of a metric."""
+"""Distances known by hand, scales with their fallbacks, the laws of a metric, the nearest of many rows."""
 
 import math
 from typing import Any
@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import on_torch
+from tests.support import Matrix, on_torch
 
-from ssba.columns.distance import Metric, metric
+from ssba.columns.distance import Metric, Norm, flat, least_distance, metric
 from ssba.columns.features import Feature
 from ssba.columns.space import build_space
 from ssba.errors import ArgumentError, SchemaError
@@ -22,10 +22,23 @@ FEATURES = (
     Feature("cp", "categorical", ("u", "v", "w")),
     Feature("fbs", "boolean", (False, True)),
 )
+
 # Columns with ranges 10, 4, 2 and, for the two discrete ones, whatever their codes show.
 BACKGROUND = np.array([[0.0, 1.0, 0, 0, 0], [10.0, 5.0, 2, 2, 1], [5.0, 3.0, 1, 1, 0]])
 X = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
 ROW = np.array([[3.0, 5.0, 1.0, 2.0, 0.0]])
+CELLS = st.tuples(
+    st.integers(-50, 50).map(float),
+    st.floats(-100, 100),
+    st.sampled_from([0.0, 1.0, 2.0]),
+    st.sampled_from([0.0, 1.0, 2.0]),
+    st.sampled_from([0.0, 1.0]),
+).map(np.array)
+METRICS = [
+    metric(FEATURES, BACKGROUND, "l1", "std", {"cp": 3}),
+    metric(FEATURES, BACKGROUND, "l2", "mad", {"age": 0.5}),
+    metric(FEATURES, BACKGROUND, "gower"),
+]
 
 
 def by_hand(norm: Any, scale: Any = "none", weights: Any = None) -> float:
@@ -122,20 +135,6 @@ def test_settings_that_mean_nothing_are_refused(
         metric(FEATURES, BACKGROUND, **arguments)
 
 
-CELLS = st.tuples(
-    st.integers(-50, 50).map(float),
-    st.floats(-100, 100),
-    st.sampled_from([0.0, 1.0, 2.0]),
-    st.sampled_from([0.0, 1.0, 2.0]),
-    st.sampled_from([0.0, 1.0]),
-).map(np.array)
-METRICS = [
-    metric(FEATURES, BACKGROUND, "l1", "std", {"cp": 3}),
-    metric(FEATURES, BACKGROUND, "l2", "mad", {"age": 0.5}),
-    metric(FEATURES, BACKGROUND, "gower"),
-]
-
-
 @pytest.mark.parametrize("measured", METRICS, ids=["l1", "l2", "gower"])
 @given(a=CELLS, b=CELLS, c=CELLS)
 def test_distances_are_symmetric_zero_only_at_home_and_take_no_detour(
@@ -156,3 +155,51 @@ def test_torch_measures_as_numpy_does(measured: Metric, a: Any, b: Any) -> None:
     a[0] = math.nan
     distances = on_torch(measured).distance(on_torch(np.stack([a, b])), on_torch(b))
     np.testing.assert_allclose(distances.numpy(), measured.distance(np.stack([a, b]), b), rtol=1e-14)
+
+
+def rows_of(count: int, seed: int, offset: float) -> Matrix:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(count, 5)).round(2)
+    rows[:, 1] += offset
+    rows[:, 4] = rng.integers(0, 4, count)
+    return np.asarray(rows)
+
+
+def measure(norm: Norm) -> Metric:
+    return Metric(norm, np.array([1.0, 0.1, 7.0, 1.0, 1.0]), np.array([1.0, 1, 2, 1, 3]), np.arange(5) == 4)
+
+
+@given(
+    st.integers(1, 30),
+    st.integers(1, 60),
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 1e6, 1e12]),
+    st.sampled_from(["l2", "l1"]),
+)
+def test_it_is_the_least_of_all_distances_to_the_last_bit(
+    count: int, others: int, seed: int, offset: float, norm: Norm
+) -> None:
+    metric, Z, rows = measure(norm), rows_of(count, seed, offset), rows_of(others, seed + 1, offset)
+    expected = [metric.distance(rows, z).min() for z in Z]
+    assert least_distance(metric, Z, rows).tolist() == expected
+
+
+@pytest.mark.parametrize("cell", [np.nan, 1e200, 1e300])
+def test_missing_and_huge_cells_are_measured_too(cell: float) -> None:
+    metric, Z, rows = measure("l2"), rows_of(9, 1, 0.0), rows_of(12, 2, 0.0)
+    Z[3, 0] = cell
+    expected = [metric.distance(rows, z).min() for z in Z]
+    assert least_distance(metric, Z, rows).tolist() == expected
+
+
+def test_without_rows_it_is_infinite() -> None:
+    assert np.isinf(least_distance(measure("l2"), rows_of(3, 0, 0.0), rows_of(0, 0, 0.0))).all()
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_flat_rows_are_as_far_apart_as_the_metric_says(norm: Norm) -> None:
+    metric, Z, rows = measure(norm), rows_of(6, 3, 0.0), rows_of(8, 4, 0.0)
+    gaps = flat(metric, Z, rows)[:, None] - flat(metric, rows, rows)
+    plain = np.linalg.norm(gaps, ord=2 if norm == "l2" else 1, axis=2)
+    expected = metric.distance(rows, Z[:, None])
+    np.testing.assert_allclose(plain, expected, rtol=1e-12)

@@ -13,7 +13,7 @@ from tests.problems import half_space
 
 import ssba
 from ssba.advice.context import Context
-from ssba.pipeline.feasibility import are_feasible, is_feasible
+from ssba.pipeline.verify import are_feasible, is_feasible
 
 _rng = np.random.default_rng(4)
 X = _rng.normal(size=(400, 3))

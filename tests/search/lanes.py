@@ -11,11 +11,11 @@ from tests.support import Matrix, Setting, labels_only, scored
 from ssba.constraints.constraint import constraint
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.search.draws import Draws
+from ssba.search.lanes import Draws
 from ssba.search.ledger import Door, Ledger
 from ssba.search.nearest import search_all
-from ssba.search.pools import Pool, Pools
 from ssba.search.regions import Numbers, Regions
+from ssba.search.starts import Pool, Pools
 from ssba.search.stored import Stored
 
 Judge = Callable[[Any], Reply]

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.search.lanes import Lanes, lane, lanes
 from tests.support import labels_only, scored, setting
 
 from ssba.models.targets import Reply
-from ssba.search.ledger import Door, Ledger, are_repeats, first_of_each, rank_within
+from ssba.search.ledger import Door, Ledger
 from ssba.search.regions import Numbers
 
 NUMBERS = setting(np.array([[-9.0, -9.0], [9.0, 9.0]]), scale="none")
@@ -214,38 +213,6 @@ class TestFinds:
         """A door may answer with lists of Python's booleans."""
         one = lane(NUMBERS, [0.0, 0.0], lambda Z: Reply(np.array([row[0] >= 2 for row in Z], bool), None))
         assert one.ledger.ask(ROWS, zeros(5)).reached.sum() == 3
-
-
-groups = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0.0, 1.0, 2.5, math.inf])), max_size=12)
-
-
-class TestGroups:
-    @given(groups)
-    def test_the_first_of_each_group_is_its_least_and_earliest(self, drawn: list[tuple[int, float]]) -> None:
-        group, value = np.array([g for g, _ in drawn], dtype=np.int64), np.array([v for _, v in drawn])
-        expected = [
-            min((i for i in range(len(drawn)) if drawn[i][0] == name), key=lambda i: (drawn[i][1], i))
-            for name in sorted({name for name, _ in drawn})
-        ]
-        assert first_of_each(group, value).tolist() == expected
-
-    @given(groups)
-    def test_ranks_count_from_zero_in_each_group(self, drawn: list[tuple[int, float]]) -> None:
-        group = np.sort(np.array([g for g, _ in drawn], dtype=np.int64))
-        expected = [int((group[:i] == name).sum()) for i, name in enumerate(group)]
-        assert rank_within(group).tolist() == expected
-
-    @pytest.mark.parametrize("cell", [1.0, math.nan])
-    def test_repeats_are_equal_rows_of_one_region(self, cell: float) -> None:
-        rows = np.array([[cell, 1.0], [cell, 1.0], [cell, 1.0], [cell, -1.0]])
-        far = np.ones(4)
-        assert are_repeats(rows, np.array([0, 0, 1, 1]), far).tolist() == [False, True, False, False]
-        assert are_repeats(rows[:0], zeros(0), far[:0]).tolist() == []
-
-    def test_repeats_are_seen_past_other_rows_that_are_as_far(self) -> None:
-        rows = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 2.0]])
-        far = np.array([1.0, 1.0, 1.0, 2.0, 2.0])
-        assert are_repeats(rows, zeros(5), far).tolist() == [False, False, True, False, True]
 
 
 def test_a_row_that_is_asked_about_again_is_one_miss() -> None:

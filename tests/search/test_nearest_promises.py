@@ -15,7 +15,7 @@ from tests.support import Setting, setting
 
 from ssba.columns.distance import Norm
 from ssba.columns.features import numeric
-from ssba.search.repeats import row_keys
+from ssba.search.lanes import row_keys
 
 NORMS: list[Norm] = ["l2", "l1"]
 WIDTH = 5

@@ -10,8 +10,8 @@ from tests.search.lanes import DRAWS, Judge, Lanes, lane, lanes
 from tests.support import Setting, scored, setting
 
 from ssba.columns.distance import Norm
+from ssba.search.lanes import Herd
 from ssba.search.profile import buy, profile_of
-from ssba.search.swaps import Herd
 
 # Per column a step at each of these values is worth that much score.
 STEPS = [[(0.5, 1.0), (1.5, 0.7)], [(0.4, 0.6), (2.0, 2.5)], [(1.0, 1.2)], [(0.3, 0.2), (0.9, 0.9)]]

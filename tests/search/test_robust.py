@@ -1,4 +1,4 @@
-"""Balls around rows: their surface, in the metric's units, in legal values."""
+"""Balls around rows, in the metric's units and legal values; distances to the data by brute force."""
 
 from typing import Any
 
@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import setting
 
 from ssba.columns.distance import Norm
 from ssba.engine import Engine, Settings, build_engine
 from ssba.errors import ArgumentError
 from ssba.options import ball, score_margin
-from ssba.search.robust import RANDOM_DIRECTIONS, normal_from_labels
+from ssba.search.robust import RANDOM_DIRECTIONS, Neighbourhood, normal_from_labels
 
 _rng = np.random.default_rng(7)
 FRAME = pd.DataFrame(
@@ -21,6 +22,16 @@ FRAME = pd.DataFrame(
         "n": pd.array(_rng.integers(0, 200, size=90), dtype="UInt8"),
         "c": _rng.choice(["u", "v", "w"], size=90),
         "k": 3.0,
+    }
+)
+
+_data_rng = np.random.default_rng(6)
+MIXED = pd.DataFrame(
+    {
+        "a": _data_rng.normal(size=80),
+        "n": _data_rng.integers(0, 9, size=80),
+        "c": _data_rng.choice(["u", "v", "w", "z"], size=80),
+        "b": _data_rng.random(80) < 0.5,
     }
 )
 
@@ -82,3 +93,40 @@ def test_other_sizes_are_refused(given: Any) -> None:
         ball(given)
     with pytest.raises(ArgumentError, match=r"score_margin\(amount=...\) is"):
         score_margin(given)
+
+
+@given(
+    norm=st.sampled_from(["l1", "l2", "gower"]),
+    weight=st.floats(0.2, 3.0),
+    few=st.integers(1, 40),
+    missing=st.booleans(),
+)
+def test_they_are_the_same_as_by_brute_force(norm: Norm, weight: float, few: int, missing: bool) -> None:
+    mine = setting(MIXED, norm=norm, weights={"c": weight, "a": 1 / weight})
+    known, asked = mine.Z[:few], mine.Z[40:].copy()
+    if missing:
+        asked[::3, 0] = np.nan
+    expected = [mine.metric.distance(known, row).min() for row in asked]
+    np.testing.assert_allclose(Neighbourhood(known, mine.metric).distance(asked), expected, atol=1e-12)
+
+
+def test_background_rows_may_have_missing_cells() -> None:
+    mine = setting(MIXED)
+    known = mine.Z[:30].copy()
+    known[::2, 0] = np.nan
+    expected = [mine.metric.distance(known, row).min() for row in mine.Z[30:]]
+    np.testing.assert_allclose(Neighbourhood(known, mine.metric).distance(mine.Z[30:]), expected)
+
+
+def test_what_is_usual_is_the_95_percent_quantile_of_nearest_neighbours() -> None:
+    mine = setting(MIXED)
+    apart = [np.delete(mine.metric.distance(mine.Z, row), i).min() for i, row in enumerate(mine.Z)]
+    assert Neighbourhood(mine.Z, mine.metric).usual == pytest.approx(np.quantile(apart, 0.95))
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_too_few_rows_make_nothing_usual(count: int) -> None:
+    mine = setting(MIXED)
+    data = Neighbourhood(mine.Z[:count], mine.metric)
+    assert data.usual == 0
+    assert np.isinf(data.distance(mine.Z[5:8])).all() == (count == 0)

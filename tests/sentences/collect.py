@@ -14,7 +14,7 @@ SOURCE = Path(ssba.__file__).parent
 LIST = Path(__file__).with_name("sentences.txt")
 
 # Rooms whose every text is for a person; elsewhere only errors and warnings are.
-_FOR_PEOPLE = ("results/", "views/", "apps/", "suggest/", "constraints/relaxing/", "constraints/hints")
+_FOR_PEOPLE = ("results/", "views/", "apps/", "suggest/", "constraints/relaxing/", "constraints/lists")
 
 
 def collected() -> str:

@@ -20,8 +20,8 @@ from ssba.models.targets import Goal, resolve
 from ssba.options import Budget, Options
 from ssba.pipeline.answer import Request, compiled_states, explain_requests
 from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
-from ssba.pipeline.feasibility import are_feasible
 from ssba.pipeline.state import Limits, QueryState
+from ssba.pipeline.verify import are_feasible
 from ssba.results.column import Column
 from ssba.results.explanation import Explanation
 

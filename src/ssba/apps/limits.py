@@ -62,7 +62,7 @@ class Cancelled(StoppedError):
 class Meter:
     """Counts what a request spends, and stops it at its limits or when it is cancelled.
 
-    An instance is called before every model call, with the number of its rows (`ssba.models.tally.watched`).
+    An instance is called before every model call, with the number of its rows (`ssba.models.oracle.watched`).
     `report`, if given, learns the number of rows so far.
     """
 

@@ -53,7 +53,7 @@ from ssba.apps.rows import check_number, matching_rows, plain_cell, row_of
 from ssba.errors import ArgumentError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
-from ssba.models.tally import watched
+from ssba.models.oracle import watched
 from ssba.results import Cohort, Explanation, Explanations, Prediction
 
 if TYPE_CHECKING:

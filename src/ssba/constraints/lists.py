@@ -1,17 +1,28 @@
-"""Lists of constraints as users give them: objects or texts, one list for all rows or one a row."""
+"""Lists of constraints as users give them: objects or texts, one list for all rows or one a row.
 
+Some are valid, but hardly do what was meant: for these there are hints.
+"""
+
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ssba.arguments import listed
 from ssba.columns.features import Feature
 from ssba.constraints.constraint import ColumnRules, Constraint, check, constraint
+from ssba.constraints.language.tree import Within
 from ssba.errors import ArgumentError
 from ssba.models.targets import Probability, ValueBetween, ValueChange, target_call
 
 Rule = Constraint | ColumnRules | str
 Constraints = Iterable[Rule] | Rule
+
+# Multiples of a step that differ by less than this share of it are the same.
+_ROUNDING = 1e-9
 
 
 def constraint_list(given: Any, features: Mapping[str, Feature]) -> tuple[Constraint, ...]:
@@ -57,3 +68,51 @@ def _members(given: Any) -> list[Any]:
         given,
         """give a list of constraints or texts, such as [ssba.fixed("sex"), "age >= x.age"]""",
     )
+
+
+def small_percents(
+    X: NDArray[np.float64], by_row: Sequence[tuple[Constraint, ...]], features: Sequence[Feature]
+) -> list[str]:
+    """Return a hint for each constraint of less than one percent that leaves some row's number as it is.
+
+    Whoever writes such a constraint mostly means a share: 0.2 for 20%.
+
+    Examples
+    --------
+    >>> from ssba.constraints.constraint import within
+    >>> rules, age = (within("age", percent=0.2),), Feature("age", "integer", step=1.0)
+    >>> print(*small_percents(np.array([[54.0]]), [rules], [age]))
+    'age within 0.2%' leaves age no value but 54: 0.2% of that is 0.108, less than a step of 1; percent=1 is
+    one in a hundred: did you mean percent=20?
+    """
+    places = {one.name: place for place, one in enumerate(features)}
+    hints: dict[Constraint, str] = {}
+    for x, own in zip(X, by_row, strict=True):
+        for one in own:
+            clause = one.clauses[0]
+            if one in hints or not isinstance(clause, Within) or one.guard or len(one.clauses) > 1:
+                continue
+            place = places[clause.column]
+            if hint := _hint(clause, float(x[place]), features[place]):
+                hints[one] = hint
+    return list(hints.values())
+
+
+def _hint(clause: Within, now: float, feature: Feature) -> str:
+    percent, step = clause.size.value, feature.step
+    if step is None or not clause.percent or not 0 < percent < 1 or math.isnan(now) or not now:
+        return ""
+    most = abs(now) * percent / 100
+    if most >= step or _has_another(now, most, step):
+        return ""
+    return (
+        f"{clause.text!r} leaves {clause.column} no value but {now:g}: {percent:g}% of that is {most:.3g}, "
+        f"less than a step of {step:g}; percent=1 is one in a hundred: did you mean "
+        f"percent={percent * 100:g}?"
+    )
+
+
+def _has_another(now: float, most: float, step: float) -> bool:
+    """Tell whether a multiple of the step, other than the value itself, is at most so far away."""
+    first, last = math.ceil((now - most) / step - _ROUNDING), math.floor((now + most) / step + _ROUNDING)
+    return any(abs(one * step - now) > _ROUNDING * step for one in range(first, last + 1))

@@ -13,8 +13,7 @@ from ssba.arrays import Array, blocks
 from ssba.boundary.bisection import Path
 from ssba.boundary.pairs import shuffle
 from ssba.boundary.points import Sampling, Sides, Stream, shares
-from ssba.columns.distance import Metric
-from ssba.columns.nearest import least_distance
+from ssba.columns.distance import Metric, least_distance
 from ssba.columns.space import Matrix
 from ssba.engine.judging import Judging
 from ssba.errors import ArgumentError, ModelError, TargetError
@@ -31,9 +30,9 @@ from ssba.models.targets import (
     resolve,
     target_of,
 )
-from ssba.search.plausible import Neighbourhood
-from ssba.search.pools import Pool
-from ssba.search.repeats import different
+from ssba.search.lanes import different
+from ssba.search.robust import Neighbourhood
+from ssba.search.starts import Pool
 
 # A query asks about further background rows until so many are known that reach its goal.
 _ENOUGH = 256

@@ -12,12 +12,11 @@ from ssba.columns.features import Declaration
 from ssba.columns.frames import is_frame
 from ssba.columns.space import Matrix, Space, build_space, without_far_cells
 from ssba.engine.background import Background
-from ssba.engine.choice import choose_rows
-from ssba.engine.judging import Judging
+from ssba.engine.judging import Judging, choose_rows
 from ssba.errors import ArgumentError
 from ssba.models.costly import Costly
 from ssba.models.model import Model, adapt
-from ssba.models.tally import Tally, counted, refuse_chance
+from ssba.models.oracle import Tally, counted, refuse_chance, with_few_threads
 from ssba.models.targets import (
     Goal,
     Probability,
@@ -27,7 +26,6 @@ from ssba.models.targets import (
     describe_target,
     resolve,
 )
-from ssba.models.threads import with_few_threads
 from ssba.results.column import Column, columns_of
 from ssba.search.robust import Surface
 

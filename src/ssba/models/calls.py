@@ -1,15 +1,25 @@
-"""One guarded way of asking the user's model: whatever goes wrong becomes a `ModelError` that helps."""
+"""One guarded way of asking the user's model, and models that are nothing but one such call.
+
+Whatever goes wrong becomes a `ModelError` that helps. The answer to the sample rows tells whether a model of
+one call gives labels, scores or numbers.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn, final
 
 import numpy as np
+from scipy.special import expit, softmax
 
+from ssba.arrays import namespace
 from ssba.errors import ModelError
-from ssba.models.answers import Array, plain
+from ssba.models.answers import Array, Model, Output, fingerprint, first_highest, plain
+from ssba.models.on_device import OnDevice
 
 _CELLS_SHOWN = 12
+
+Beyond = Literal["refused", "numbers", "logits"]
+"""What one column of floats outside [0, 1] means where the user did not ask for numbers."""
 
 
 @final
@@ -145,3 +155,199 @@ def _fix_for(error: Exception) -> str:
     if "NotFittedError" in names or "no trained model" in str(error):
         return "fit the model before explaining it; ssba never fits it"
     return "call the model yourself on the rows you gave as data: it gets the same columns, order and dtypes"
+
+
+@final
+@dataclass(frozen=True)
+class Needs:
+    """What the target will be judged by, where that is not the labels."""
+
+    numbers: bool = False
+    probabilities: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Trial:
+    """A call and what it answered to the sample rows."""
+
+    name: str
+    call: Call
+    rows: Any
+    answer: Array
+    on_device: OnDevice | None = None
+
+
+def try_out(name: str, call: Call, rows: Any, on_device: OnDevice | None = None) -> Trial:
+    """Ask about the sample rows once; everything that is decided about a model is decided from this."""
+    return Trial(name, call, rows, one_column(call(rows)), on_device)
+
+
+def model_of_answers(trial: Trial, needs: Needs, beyond: Beyond = "refused") -> Model:
+    """Adapt a model of one call by the dtype, shape and range of its answer."""
+    answer = trial.answer
+    if needs.numbers:
+        return numbers_model(trial)
+    if answer.dtype.kind != "f":
+        return labels_model(trial, seen_classes(as_labels(trial.call, answer, trial.rows)))
+    as_scores(trial.call, answer, trial.rows)
+    if answer.ndim == 2:
+        return _scores_model(trial, _columns(answer, beyond))
+    if beyond != "logits" and _only_zero_and_one(answer):
+        return _zero_one_model(trial)
+    if answer.min() >= 0 and answer.max() <= 1:
+        return _scores_model(trial, _PROBABILITY)
+    if beyond == "logits":
+        return _scores_model(trial, _LOGIT)
+    if beyond == "numbers":
+        return numbers_model(trial)
+    raise trial.call.error(
+        trial.rows,
+        f"gave floats from {answer.min():.6g} to {answer.max():.6g}",
+        "labels (text, integers, booleans), the probability of class 1 within [0, 1], or [n, c] class scores",
+        "for a model of numbers give target=ssba.value_between(low, high); for a classifier return labels",
+    )
+
+
+def numbers_model(trial: Trial) -> Model:
+    """Adapt a regressor: one number a row and no classes."""
+    call = trial.call
+
+    def values(rows: Any) -> Output:
+        return Output(values=as_numbers(call, call(rows), rows))
+
+    seen = Output(values=as_numbers(call, trial.answer, trial.rows))
+    mark = fingerprint(trial.name, None, seen)
+    return Model(trial.name, None, False, False, mark, seen, values, values, values, trial.on_device)
+
+
+def labels_model(trial: Trial, classes: tuple[Any, ...]) -> Model:
+    """Adapt a classifier that gives hard labels and nothing else."""
+    call = trial.call
+
+    def labels(rows: Any) -> Output:
+        return Output(labels=as_labels(call, call(rows), rows))
+
+    seen = Output(labels=trial.answer)
+    mark = fingerprint(trial.name, classes, seen)
+    return Model(trial.name, classes, False, False, mark, seen, labels, labels, labels)
+
+
+def seen_classes(labels: Array) -> tuple[Any, ...]:
+    """The distinct labels as Python scalars, sorted where they can be."""
+    distinct = set(labels.tolist())
+    try:
+        return tuple(sorted(distinct))
+    except TypeError:
+        return tuple(sorted(distinct, key=lambda label: (type(label).__name__, repr(label))))
+
+
+def are_probabilities(scores: Array) -> bool:
+    """Whether every row of [n, c] is a distribution over the classes."""
+    return bool((scores >= 0).all() and np.allclose(scores.sum(axis=1), 1.0, rtol=0.0, atol=1e-4))
+
+
+@final
+@dataclass(frozen=True)
+class _Reading:
+    """How an array of floats tells labels and scores.
+
+    Labels are read from the raw floats: a logit of 1e-20 is class 1, though its probability rounds to 0.5.
+    """
+
+    classes: tuple[Any, ...]
+    label: Callable[[Array], Array]
+    score: Callable[[Array], Array]
+    probabilities: bool
+    within_unit: bool = False
+
+
+def _above(raw: Array, threshold: float) -> Array:
+    xp = namespace(raw)
+    numbers: Array = xp.astype(raw > threshold, xp.int64)
+    return numbers
+
+
+_PROBABILITY = _Reading(
+    classes=(0, 1),
+    label=lambda raw: _above(raw, 0.5),
+    score=lambda raw: np.stack([1.0 - raw, raw], axis=1),
+    probabilities=True,
+    within_unit=True,
+)
+
+
+_LOGIT = _Reading(
+    classes=(0, 1),
+    label=lambda raw: _above(raw, 0.0),
+    score=lambda raw: np.stack([expit(-raw), expit(raw)], axis=1),
+    probabilities=True,
+)
+
+
+def _columns(answer: Array, beyond: Beyond) -> _Reading:
+    classes = tuple(range(answer.shape[1]))
+    if beyond == "logits" and not are_probabilities(answer):
+        return _Reading(classes, first_highest, lambda raw: softmax(raw, axis=1), probabilities=True)
+    return _Reading(classes, first_highest, lambda raw: raw, probabilities=are_probabilities(answer))
+
+
+def _scores_model(trial: Trial, reading: _Reading) -> Model:
+    call, width = trial.call, trial.answer.shape[1:]
+
+    def floats(answer: Array, rows: Any) -> Array:
+        raw = one_column(as_scores(call, answer, rows))
+        if raw.shape[1:] != width or (reading.within_unit and (raw.min() < 0 or raw.max() > 1)):
+            _refuse_other_form(call, raw, rows, width)
+        return raw
+
+    def labels(rows: Any) -> Output:
+        return Output(labels=reading.label(floats(call(rows), rows)))
+
+    def read(raw: Array) -> Output:
+        return Output(labels=reading.label(raw), scores=reading.score(raw))
+
+    def both(rows: Any) -> Output:
+        return read(floats(call(rows), rows))
+
+    seen = read(floats(trial.answer, trial.rows))
+    mark = fingerprint(trial.name, reading.classes, seen)
+    found = Model(trial.name, reading.classes, True, reading.probabilities, mark, seen, labels, both, both)
+    return replace(found, on_device=_read_by(trial.on_device, reading.label))
+
+
+def _read_by(device: OnDevice | None, label: Callable[[Array], Array]) -> OnDevice | None:
+    """Return the way to ask on the device, with labels read from the same floats as on the host."""
+    return None if device is None else replace(device, label=lambda raw: label(one_column(raw)))
+
+
+def _refuse_other_form(call: Call, raw: Array, rows: Any, width: tuple[int, ...]) -> NoReturn:
+    came = f"gave floats of shape {raw.shape} from {raw.min():.6g} to {raw.max():.6g}"
+    expected = f"{width[0]} columns" if width else "the probability of class 1 within [0, 1]"
+    fix = "answer every batch in one form (end a network with a sigmoid); for numbers use ssba.value_between"
+    raise call.error(rows, came, f"{expected}, as for the sample rows", fix)
+
+
+def _zero_one_model(trial: Trial) -> Model:
+    call = trial.call
+
+    def labels(rows: Any) -> Output:
+        answer = as_labels(call, call(rows), rows)
+        if not _only_zero_and_one(answer):
+            came = f"gave {answer[~_is_zero_or_one(answer)][0]!s}"
+            fix = "return integers or text for labels; if these are probabilities, give more background rows"
+            raise call.error(rows, came, "only 0.0 and 1.0, as for the sample rows", fix)
+        return Output(labels=answer)
+
+    classes = (0.0, 1.0)
+    seen = Output(labels=trial.answer)
+    mark = fingerprint(trial.name, classes, seen)
+    return Model(trial.name, classes, False, False, mark, seen, labels, labels, labels)
+
+
+def _is_zero_or_one(answer: Array) -> Array:
+    return np.asarray((answer == 0) | (answer == 1))
+
+
+def _only_zero_and_one(answer: Array) -> bool:
+    return bool(_is_zero_or_one(answer).all())

@@ -9,11 +9,14 @@ import numpy as np
 
 from ssba.errors import ModelError
 from ssba.models.answers import Array, Ask, Model, Output, fingerprint, first_highest
-from ssba.models.calls import Call, as_array, as_labels, as_scores
-from ssba.models.readings import (
+from ssba.models.calls import (
+    Call,
     Needs,
     Trial,
     are_probabilities,
+    as_array,
+    as_labels,
+    as_scores,
     labels_model,
     model_of_answers,
     numbers_model,

@@ -6,9 +6,8 @@ from typing import Any
 
 from ssba.errors import ModelError
 from ssba.models.answers import Model, Output
-from ssba.models.calls import Call
+from ssba.models.calls import Call, Needs, model_of_answers, try_out
 from ssba.models.kinds import model_with_predict
-from ssba.models.readings import Needs, model_of_answers, try_out
 from ssba.models.tensors import (
     booster_model,
     is_onnx_session,

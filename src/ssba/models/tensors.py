@@ -13,10 +13,9 @@ import numpy as np
 
 from ssba.errors import ModelError
 from ssba.models.answers import Array, Model
-from ssba.models.calls import Call, as_labels
+from ssba.models.calls import Call, Needs, Trial, as_labels, model_of_answers, seen_classes, try_out
 from ssba.models.kinds import classifier
 from ssba.models.on_device import OnDevice
-from ssba.models.readings import Needs, Trial, model_of_answers, seen_classes, try_out
 
 # What a call gets: enough rows to outweigh its fixed cost, few enough that one row more hardly shows. On a
 # processor more than so many are shared among threads, whose number then matters.

@@ -11,10 +11,9 @@ from typing import Any, final
 import numpy as np
 
 from ssba.models.answers import Array, Model, first_highest
-from ssba.models.calls import Call
+from ssba.models.calls import Call, Needs, numbers_model, try_out
 from ssba.models.kinds import classifier, score_calls
 from ssba.models.on_device import OnDevice
-from ssba.models.readings import Needs, numbers_model, try_out
 from ssba.models.tensors import float_array, is_torch_module, torch_on_device
 
 Adapt = Callable[[Any, Any], Model]

@@ -5,6 +5,9 @@
 A query's outcome depends on nothing but the query, its constraints and the explainer, so it is the same alone
 or among others. `explain`, `explain_many` and all advice take this way; advice that compares many searches
 of one query ends before the bounded move, or asks for nothing but that.
+
+The rows that searches ask are the same for every budget, up to where it ends. So a larger budget can only add
+candidates. Only where it allows for all legal rows are these asked instead, which gives the exact answer.
 """
 
 import platform
@@ -16,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ssba.boundary.bisection import Asking
 from ssba.columns.layout import RowLabel
 from ssba.constraints.constraint import Constraint
 from ssba.constraints.regions.compile import Compiled, clashing, compile_queries
@@ -29,16 +33,22 @@ from ssba.options import Budget, Options
 from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
 from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
-from ssba.pipeline.evidence import evidence_of
-from ssba.pipeline.margins import ball_holds
-from ssba.pipeline.max_changes import refuse_too_few_changes
-from ssba.pipeline.searching import search_queries
+from ssba.pipeline.course import Stage
+from ssba.pipeline.evidence import ask_all_nearer, evidence_of, gather_evidence, search_in_shells
+from ssba.pipeline.margins import ball_holds, push_off_boundary
+from ssba.pipeline.max_changes import refuse_too_few_changes, search_few
+from ssba.pipeline.nearest_rows import run_stages, search_nearest
+from ssba.pipeline.other_columns import search_other_columns, sparsify
 from ssba.pipeline.solve_exactly import looks_inside, solve_exactly, tighten_exactly
 from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector
 from ssba.pipeline.verify import verify
 from ssba.progress import unwatched
 from ssba.results.explanation import Evidence, Explanation, Status, Stopped
 from ssba.version import __version__
+
+# So many requests are taken through all stages together: more would hold more rows in memory at a time, and
+# hardly be quicker.
+TOGETHER = 512
 
 
 @dataclass(frozen=True)
@@ -54,11 +64,6 @@ class Request:
     compiled: Compiled | None = None
     goal: Goal | None = None
     row_label: RowLabel | None = None
-
-
-# So many requests are taken through all stages together: more would hold more rows in memory at a time, and
-# hardly be quicker.
-TOGETHER = 512
 
 
 def explain_requests(
@@ -327,3 +332,42 @@ def _explanation(
         model_fingerprint=engine.judging.model.fingerprint,
         versions=dict(shared.versions),
     )
+
+
+def search_queries(states: States) -> None:
+    """Search for what the queries ask for; all finds are in their archives."""
+    if not states:
+        return
+    course = states[0].limits.course
+    plain = [state for state in states if state.options.max_changes is None and not state.has_enough]
+    exact: set[int] = set()
+    run_stages(plain, [_in_shells(state, exact) for state in plain])
+    search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])
+    few = [state for state in states if state.options.max_changes is not None]
+    course.reach(few, Stage.NEAREST, part=0)
+    run_stages(few, [search_few(state, int(state.options.max_changes or 0)) for state in few])
+    course.reach(states, Stage.NEAREST)
+    course.reach(states, Stage.EVIDENCE, part=0)
+    gather_evidence(states)
+    course.reach(states, Stage.EVIDENCE)
+    further = [state for state in states if state.options.asks_for_more]
+    course.reach(further, Stage.FURTHER, part=0)
+    run_stages(further, [_search_on(state) for state in further])
+
+
+def _in_shells(state: QueryState, exact: set[int]) -> Asking[None]:
+    if (yield from search_in_shells(state)):
+        exact.add(id(state))
+
+
+def _search_on(state: QueryState) -> Asking[None]:
+    """Search for what is asked for beside the nearest row."""
+    if state.options.price > 1:
+        yield from sparsify(state)
+    if state.options.k > 1 and state.options.diversity != "distance":
+        yield from search_other_columns(state)
+    if state.options.radius is not None:
+        yield from push_off_boundary(state)
+        # Room is made around what the search found, whether or not the budget allows for this.
+        yield from ask_all_nearer(state)
+    state.limits.course.reach([state], Stage.FURTHER)

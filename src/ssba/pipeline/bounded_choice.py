@@ -12,10 +12,9 @@ from ssba.columns.space import Matrix
 from ssba.models.model import Output
 from ssba.models.targets import Probability, ValueBetween
 from ssba.pipeline.asking import goal_reply, verdicts
-from ssba.pipeline.feasibility import are_feasible, is_feasible
 from ssba.pipeline.few_digits import readable_forms
 from ssba.pipeline.state import QueryState, Vector
-from ssba.pipeline.verify import passes
+from ssba.pipeline.verify import are_feasible, is_feasible, passes
 from ssba.search.bounded import Approach
 
 # Rows among which the move is chosen.

@@ -11,18 +11,17 @@ from ssba.columns.space import Matrix
 from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.regions.region import Region
 from ssba.index.encoded_points import EncodedPoints
+from ssba.pipeline.asking import asking, capped
 from ssba.pipeline.begin import give_starts
 from ssba.pipeline.bounded_choice import choice_of, chosen_from
-from ssba.pipeline.driving import run_stages
-from ssba.pipeline.metering import asking, capped
-from ssba.pipeline.nearest_rows import Hunt
+from ssba.pipeline.nearest_rows import Hunt, run_stages
 from ssba.pipeline.obstacles import obstacles_of
 from ssba.pipeline.state import QueryState, Searching, States
 from ssba.pipeline.verify import counterfactual, verify
 from ssba.search.archive import Archive
 from ssba.search.bounded import Approach, approach, nearest_to_box
 from ssba.search.climb import climb
-from ssba.search.pools import Pool
+from ssba.search.starts import Pool
 
 # Background rows that a climb by score starts from, and what one may spend.
 _CLIMBED_FROM, _ROWS_A_CLIMB = 4, 1500

@@ -1,4 +1,8 @@
-"""Evidence that no nearer row reaches the target: all legal rows asked where few, else some drawn."""
+"""Evidence that no nearer row reaches the target: all legal rows asked where few, else some drawn.
+
+Where all legal rows are few they are asked about before any search, from the query outward: the first to
+reach is the nearest there is.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,26 +13,70 @@ import numpy as np
 from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.driving import run_stages
+from ssba.pipeline.asking import capped
 from ssba.pipeline.max_changes import part_of
-from ssba.pipeline.metering import capped
-from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, ledger_of
-from ssba.pipeline.shells import MAX_ENUMERATED
+from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, ledger_of, run_stages
 from ssba.pipeline.solve_exactly import is_contradicted, is_optimal, time_is_up
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
-from ssba.search.draw_together import draw_rows
-from ssba.search.draws import Draws
-from ssba.search.evidence import draw_nearer, share_bound
-from ssba.search.exhaust import ask_all, legal_rows_within
-from ssba.search.pools import Pool
+from ssba.search.evidence import draw_nearer, draw_rows, share_bound
+from ssba.search.exhaust import Extent, ask_all, extent_of, legal_rows_within
+from ssba.search.lanes import Draws
+from ssba.search.starts import Pool
+
+# More rows than this are not asked for the sake of an exact answer.
+MAX_ENUMERATED = 8000
+
+# Rows come in shells: the first has so many of the coarsest steps, each other is so many times as wide.
+_FIRST, _WIDER = 4.0, 1.5
 
 # What the search may spend that goes on from a drawn row which reached the target.
 _ROWS_FROM_A_DRAW = 600
 _SALT = 59
+
 # Rows are drawn so many at a time.
 _BLOCK = 256
+
+
+def search_in_shells(state: QueryState) -> Asking[bool]:
+    """Ask about ever more distant legal rows until one reaches the target; tell whether that could be done.
+
+    It can where evidence is asked for, and the budget allows for all rows.
+    """
+    options, archives = state.options, state.region_archives
+    if not options.evidence or options.wants_few or options.radius is not None:
+        return False
+    extents = [extent_of(archive.region, state.engine.metric, MAX_ENUMERATED) for archive in archives]
+    known = [extent for extent in extents if extent is not None]
+    allowed = min(MAX_ENUMERATED, state.limits.rows - state.rows_asked)
+    if len(known) < len(extents) or sum(extent.rows for extent in known) > allowed:
+        return False
+    for inner, outer in _shells(known):
+        for archive in archives:
+            yield from _ask_between(state, archive, (inner, outer))
+        # All rows within the shell were asked; what time left unasked is marked in its archive.
+        if state.found.best_distance <= outer or any(archive.stopped for archive in archives):
+            break
+    state.found.exhausted = not any(archive.stopped for archive in archives)
+    return True
+
+
+def _shells(extents: Sequence[Extent]) -> Iterator[tuple[float, float]]:
+    inner, outer = 0.0, _FIRST * max(extent.step for extent in extents) or 1.0
+    while inner <= max(extent.farthest for extent in extents):
+        yield inner, outer
+        inner, outer = outer, _WIDER * outer
+
+
+def _ask_between(state: QueryState, archive: Archive, radii: tuple[float, float]) -> Asking[None]:
+    """Ask about the legal rows of a region between two distances, nearest first, until one reaches."""
+    rows = legal_rows_within(archive.region, state.engine.metric, radii[1], MAX_ENUMERATED)
+    assert rows is not None
+    distances = state.distance(rows)
+    beyond = int((distances < radii[0]).sum())
+    search = ask_all(rows[beyond:], distances[beyond:], lambda: state.found.best_distance)
+    yield from capped(state, search, archive, math.inf)
 
 
 def gather_evidence(states: States) -> None:

@@ -15,8 +15,7 @@ from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.options import SHORTER
 from ssba.pipeline.state import Vector
-from ssba.search.ledger import rank_within
-from ssba.search.repeats import different
+from ssba.search.lanes import different, rank_within
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]

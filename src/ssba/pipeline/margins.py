@@ -7,8 +7,7 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import goal_reply, predictions
-from ssba.pipeline.metering import asking, capped, scouted
+from ssba.pipeline.asking import asking, capped, goal_reply, predictions, scouted
 from ssba.pipeline.state import QueryState, Vector
 from ssba.search.archive import Archive
 from ssba.search.pick import pick_order

@@ -19,7 +19,7 @@ from ssba.constraints.regions.compile import compile_query
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.pipeline.metering import asking, capped
+from ssba.pipeline.asking import asking, capped
 from ssba.pipeline.nearest_rows import Hunt
 from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.results.explanation import Status
@@ -37,7 +37,7 @@ from ssba.search.few import (
     single_probes,
     usefulness,
 )
-from ssba.search.pools import Pool
+from ssba.search.starts import Pool
 
 # The last search begins from so many rows.
 _FOLLOWED = 16

@@ -15,9 +15,9 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.errors import ArgumentError
 from ssba.options import SHORTER
+from ssba.pipeline.asking import offered
 from ssba.pipeline.course import Stage
-from ssba.pipeline.driving import run_stages
-from ssba.pipeline.metering import offered
+from ssba.pipeline.nearest_rows import run_stages
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive
 from ssba.whitebox.additive import Additive

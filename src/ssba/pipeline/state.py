@@ -19,7 +19,7 @@ from ssba.options import Budget, Options
 from ssba.pipeline.course import Course
 from ssba.results.explanation import Counterfactual, Obstacle, Status
 from ssba.search.archive import Archive
-from ssba.search.pools import Pool
+from ssba.search.starts import Pool
 from ssba.search.stored import Stored
 
 Vector = NDArray[np.float64]

@@ -1,11 +1,11 @@
-"""What a search has found so far: every row that reached the target, and the nearest misses.
+"""What searches have found so far: every row that reached the target, and the nearest misses.
 
-Moves only decide what to ask. Recording is done in one place, so that whatever was asked and reached is
-a candidate, a search can be stopped at any row, and a larger budget can only add candidates.
+Moves only decide what to ask. Recording is done in one place, so that whatever was asked and reached is a
+candidate, a search can be stopped at any row, and a larger budget can only add candidates.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,8 @@ from ssba.boundary.bisection import Answer, Asking
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.search.repeats import different, row_keys
+from ssba.search.lanes import different, row_keys
+from ssba.search.regions import Matrix, Numbers, Regions, Vector
 
 _FRONT = 64
 
@@ -203,3 +204,29 @@ def _asked_once(Z: Array, archive: Archive) -> Asking[Reply]:
     hits = like(np.array([hit for hit, _ in known], dtype=bool), Z)
     margin = np.array([margin for _, margin in known])
     return Reply(hits, None if np.isnan(margin).all() else like(margin, Z))
+
+
+def look_at_new(archives: Sequence[Archive]) -> None:
+    """Give each archive, of the rows that were recorded in it, those that are feasible."""
+    waiting = [(archive, rows) for archive in archives if (rows := archive.take_new()) is not None]
+    waiting = [(archive, rows) for archive, rows in waiting if len(rows)]
+    if not waiting:
+        return
+    regions = Regions(tuple(archive.region for archive, _ in waiting), np.arange(len(waiting)))
+    at = np.repeat(np.arange(len(waiting)), [len(rows) for _, rows in waiting])
+    rows = np.concatenate([rows for _, rows in waiting])
+    inside = regions.contains(rows, at)
+    rows, at = rows[inside], at[inside]
+    far = waiting[0][0].metric.distance(rows, regions.x[at])
+    share_out([archive for archive, _ in waiting], rows, at, far)
+
+
+def share_out(archives: Sequence[Archive], rows: Matrix, at: Numbers, far: Vector) -> None:
+    """Add to each archive its rows, as they came, which are feasible and reach; `far` is how far they are."""
+    order = np.argsort(at, kind="stable")
+    rows, far = rows[order], far[order]
+    ends = np.searchsorted(at[order], np.arange(len(archives) + 1)).tolist()
+    for number, archive in enumerate(archives):
+        begin, end = ends[number], ends[number + 1]
+        if begin < end:
+            archive.add(rows[begin:end], far[begin:end])

@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ssba.search.ledger import Ledger, first_of_each
-from ssba.search.normals import broad_slopes, label_normals, score_slopes, unit
-from ssba.search.planes import edges, feet
+from ssba.search.lanes import first_of_each
+from ssba.search.ledger import Ledger
+from ssba.search.planes import broad_slopes, edges, feet, label_normals, score_slopes, unit
 from ssba.search.rays import Rays, race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS, Look

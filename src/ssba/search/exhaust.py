@@ -11,7 +11,7 @@ from ssba.arrays import Array, like, marked, to_numpy
 from ssba.boundary.bisection import Asking
 from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.region import Region
-from ssba.search.repeats import different
+from ssba.search.lanes import different
 
 Vector = NDArray[np.float64]
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssba.columns.distance import Metric
 from ssba.models.targets import Reply
+from ssba.search.lanes import are_repeats, first_of_each, rank_within, row_keys
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
-from ssba.search.repeats import row_keys
 
 
 @dataclass(frozen=True)
@@ -233,42 +232,3 @@ class Ledger:
         rows, of = rows[fresh], of[fresh]
         few = rank_within(of) < most
         return rows[few], of[few]
-
-
-def first_of_each(group: Numbers, value: Vector) -> Numbers:
-    """Return for each group the number of the member with the least value, the first of equal ones.
-
-    >>> first_of_each(np.array([1, 0, 1, 0]), np.array([3.0, 2.0, 1.0, 2.0])).tolist()
-    [1, 2]
-    """
-    order = np.lexsort((value, group))
-    sorted_group = group[order]
-    begins = np.ones(len(order), dtype=bool)
-    begins[1:] = sorted_group[1:] != sorted_group[:-1]
-    return order[begins]
-
-
-def are_repeats(rows: Matrix, at: Numbers, far: Vector) -> Mask:
-    """Tell which rows repeat an earlier one, in order of region and distance: only as far a row can."""
-    repeats = np.zeros(len(rows), dtype=bool)
-    tied = np.zeros(len(rows), dtype=bool)
-    tied[1:] = (at[1:] == at[:-1]) & (far[1:] == far[:-1])
-    tied[:-1] |= tied[1:]
-    seen: set[bytes] = set()
-    suspects = np.flatnonzero(tied)
-    for i, key in zip(suspects, row_keys(np.column_stack([at[suspects], rows[suspects]])), strict=True):
-        repeats[i] = key in seen
-        seen.add(key)
-    return repeats
-
-
-def rank_within(group: Numbers) -> NDArray[np.int64]:
-    """Return the place of each member within its group; members of a group stand next to each other.
-
-    >>> rank_within(np.array([4, 4, 4, 7, 7])).tolist()
-    [0, 1, 2, 0, 1]
-    """
-    if not len(group):
-        return np.empty(0, dtype=np.int64)
-    begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
-    return np.arange(len(group)) - np.repeat(begins, np.diff(np.append(begins, len(group))))

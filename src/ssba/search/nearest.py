@@ -6,25 +6,28 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ssba.search.around import along_columns, around_best, elsewhere
-from ssba.search.columns import neighbours, pull_back
 from ssba.search.descend import Ways, descend, ways_from
-from ssba.search.draws import Draws
-from ssba.search.ledger import Ledger, first_of_each, rank_within
-from ssba.search.levels import other_levels
-from ssba.search.narrow import are_wide, columns_that_matter, columns_that_tell, thin_out
-from ssba.search.normals import unit
-from ssba.search.pools import Pools
+from ssba.search.elsewhere import (
+    along_columns,
+    are_wide,
+    around_best,
+    columns_that_matter,
+    columns_that_tell,
+    elsewhere,
+    other_levels,
+    thin_out,
+)
+from ssba.search.exchanges import swap, trade, without_columns
+from ssba.search.lanes import Draws, Herd, first_of_each, rank_within
+from ssba.search.ledger import Ledger
+from ssba.search.planes import unit
 from ssba.search.profile import buy
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
-from ssba.search.rough import broad_steps
 from ssba.search.settings import SETTINGS
-from ssba.search.starts import Ends, climbed_ends, further_ends, known_ends, slope_ends
-from ssba.search.steps import has_steps, tidy
+from ssba.search.starts import Ends, Pools, climbed_ends, further_ends, known_ends, slope_ends
+from ssba.search.steps import broad_steps, has_steps, neighbours, pull_back, tidy
 from ssba.search.stored import Stored, stored_ends
-from ssba.search.swaps import Herd, swap
-from ssba.search.trades import trade, without_columns
 
 
 @dataclass

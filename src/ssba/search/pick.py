@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ssba.columns.distance import Metric, changed_cells
 from ssba.options import Diversity
-from ssba.search.repeats import different
+from ssba.search.lanes import different
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

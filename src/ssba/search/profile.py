@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.search.columns import pull_back
-from ssba.search.draws import Draws
-from ssba.search.ledger import Ledger, first_of_each
+from ssba.search.exchanges import nearest_few
+from ssba.search.lanes import Draws, first_of_each
+from ssba.search.ledger import Ledger
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
-from ssba.search.swaps import nearest_few
+from ssba.search.steps import pull_back
 
 # What is not legal alone is never worth it.
 _NEVER = -1e300

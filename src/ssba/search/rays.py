@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.search.ledger import Ledger, rank_within
+from ssba.search.lanes import rank_within
+from ssba.search.ledger import Ledger
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
 

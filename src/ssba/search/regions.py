@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.columns.grid import Grid
+from ssba.columns.space import Grid
 from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]

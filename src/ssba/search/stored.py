@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.search.ledger import Ledger, rank_within
-from ssba.search.normals import unit
-from ssba.search.planes import feet
+from ssba.search.lanes import rank_within
+from ssba.search.ledger import Ledger
+from ssba.search.planes import feet, unit
 from ssba.search.rays import rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS

@@ -8,8 +8,8 @@ from ssba.columns.frames import is_frame, read_columns
 from ssba.columns.space import Matrix, Space, build_space
 from ssba.errors import ModelError, SchemaError
 from ssba.extras import require
+from ssba.models.calls import Needs
 from ssba.models.model import adapt
-from ssba.models.readings import Needs
 from ssba.models.tensors import is_torch_module
 from ssba.models.twin import Agreement, original_of
 from ssba.whitebox.check_reading import NotReadable, sent_through, the_users_code

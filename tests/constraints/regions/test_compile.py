@@ -42,7 +42,7 @@ from ssba.constraints.regions.compile import (
 )
 from ssba.constraints.regions.region import Region
 from ssba.errors import StoppedError
-from ssba.models.tally import watched
+from ssba.models.oracle import watched
 
 GRADES = ["low", "mid", "high"]
 FRAME = pd.DataFrame(

@@ -18,7 +18,7 @@ from rich.spinner import Spinner
 from ssba.apps.exits import INTERRUPTED, TERMINATED
 from ssba.apps.limits import UNLIMITED, Meter
 from ssba.errors import ArgumentError
-from ssba.models.tally import watched
+from ssba.models.oracle import watched
 
 WIDTH = 110
 """Of tables in a file."""

@@ -37,7 +37,7 @@ from ssba.constraints.regions.halfspaces import cannot_meet, with_rows
 from ssba.constraints.regions.placing import Placed
 from ssba.constraints.regions.region import Region
 from ssba.interrupts import is_past
-from ssba.models.tally import tell_watcher
+from ssba.models.oracle import tell_watcher
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]

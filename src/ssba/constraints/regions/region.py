@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ssba.arrays import Array, marked, namespace
-from ssba.columns.grid import Grid
+from ssba.columns.space import Grid
 
 # Dykstra's method converges linearly; what is left after these rounds is mended by `_shrink`.
 _ROUNDS = 100

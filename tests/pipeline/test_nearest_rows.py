@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssba.pipeline.driving import drive
+from ssba.pipeline.nearest_rows import drive
 
 Log = list[tuple[int, int]]
 

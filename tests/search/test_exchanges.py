@@ -1,4 +1,4 @@
-"""Exchanges by trial: known corners, rows that stay apart, and rows that stay legal."""
+"""Exchanges by trial, swaps and trades: known corners, rows that are nearer, stay apart and stay legal."""
 
 import math
 from typing import Any
@@ -8,15 +8,22 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.search.lanes import DRAWS, Lanes, lane, lanes
+from tests.search.lanes import DRAWS, REPLIES, Lanes, judge_of, lane, lanes
 from tests.support import Matrix, every, labels_only, setting
 
+from ssba.search.exchanges import apart, nearest_few, swap, trade, trades, without_columns
+from ssba.search.lanes import Herd
 from ssba.search.regions import Numbers
 from ssba.search.settings import SETTINGS
-from ssba.search.swaps import Herd, apart, nearest_few, swap
 
 BOX = setting(np.array([[-4.0] * 5, [4.0] * 5]), scale="none")
 ORIGIN = [0.0] * 5
+PARENT, DONOR = [[2.0, 0, 0, 0, 0]], [[1.0, 1.5, 1.2, -1.6, 1.0]]
+MIXED = setting(pd.DataFrame({"r": [-4.0, 4.0, 0.0], "n": [-4, 4, 0], "c": ["u", "v", "w"]}), scale="none")
+
+GRID = setting(np.array([[-6] * 4, [6] * 4]), scale="none")
+CORNER = [0] * 4
+BOTH = pytest.mark.parametrize("reply", REPLIES)
 
 
 def zeros(count: int) -> Numbers:
@@ -43,9 +50,6 @@ def corner(Z: Any) -> Any:
     return (Z[:, 0] >= 1.0) & (Z[:, 1] >= 0.5) & (Z[:, 2] <= -0.7)
 
 
-PARENT, DONOR = [[2.0, 0, 0, 0, 0]], [[1.0, 1.5, 1.2, -1.6, 1.0]]
-
-
 def test_one_large_change_is_given_up_for_small_ones_that_a_donor_has() -> None:
     """No column of (2, 0, 0, 0, 0) can go back; three small steps are |(0.5, 0.6, 0.7)| = 1.049."""
     found = swapped(lane(BOX, ORIGIN, labels_only(either_way)), PARENT, DONOR)
@@ -68,9 +72,6 @@ def test_what_is_found_is_feasible_and_nearer(texts: list[str]) -> None:
     assert swapped(one, rows, rows) < np.linalg.norm(rows, axis=1).min()
     assert one.region.contains(one.found).all()
     assert one.region.contains(one.asked).all()
-
-
-MIXED = setting(pd.DataFrame({"r": [-4.0, 4.0, 0.0], "n": [-4, 4, 0], "c": ["u", "v", "w"]}), scale="none")
 
 
 def test_levels_and_whole_numbers_are_exchanged_and_stay_legal() -> None:
@@ -112,15 +113,6 @@ def test_regions_exchange_among_themselves_as_if_alone() -> None:
         np.testing.assert_array_equal(three.asked_of(number), alone.asked)
 
 
-class TestHerd:
-    def test_further_rows_stand_behind_those_of_their_region(self) -> None:
-        one = Herd(np.array([[1.0], [2.0]]), np.array([0, 1]))
-        more = one.with_rows(np.array([[3.0], [4.0]]), np.array([0, 2]))
-        assert more.at.tolist() == [0, 0, 1, 2]
-        assert more.rows.ravel().tolist() == [1, 3, 2, 4]
-        assert more.of(np.array([0, 2])).rows.ravel().tolist() == [1, 3, 4]
-
-
 def test_the_nearest_few_come_in_order_and_each_once() -> None:
     two = lanes(BOX, [ORIGIN, ORIGIN], labels_only(corner))
     rows = np.zeros((7, 5))
@@ -159,3 +151,96 @@ def test_no_rows_stay_apart_from_none() -> None:
     assert len(apart(one.ledger, empty, 8).at) == 0
     assert len(swap(one.ledger, empty, empty, DRAWS, 3).at) == 0
     assert every([not one.calls])
+
+
+def known(margin: Any, reply: str, *rows: list[float], query: Any = CORNER, where: Any = GRID) -> Lanes:
+    """Return a lane whose search knows some rows that reach the target."""
+    return lane(where, query, judge_of(margin, reply)).knows(np.array(rows, dtype=float))
+
+
+def either(Z: Any) -> Any:
+    """Four steps of the first column, or two each of the first and the second."""
+    return np.where((Z[:, 0] >= 4) | ((Z[:, 0] >= 2) & (Z[:, 1] >= 2)), 0.5, -0.5)
+
+
+@BOTH
+def test_one_column_goes_back_and_another_pays(reply: str) -> None:
+    one = known(either, reply, [4, 0, 0, 0])
+    trade(one.ledger, one.at, DRAWS)
+    assert one.distance == pytest.approx(math.sqrt(8))
+
+
+def chain(Z: Any) -> Any:
+    """Each further column pays for a part of the first; all of them together are cheapest."""
+    need = 6 - 2 * np.minimum(np.maximum(Z[:, 1:], 0), 1).sum(axis=1)
+    return np.where(Z[:, 0] >= need, 0.5, -0.5)
+
+
+@BOTH
+def test_trades_lead_to_further_trades(reply: str) -> None:
+    one = known(chain, reply, [6, 0, 0, 0])
+    trade(one.ledger, one.at, DRAWS)
+    assert one.distance == pytest.approx(math.sqrt(3))
+
+
+def test_where_no_trade_is_a_gain_it_ends_after_one_round() -> None:
+    one = known(lambda Z: np.where(Z[:, 0] >= 4, 0.5, -0.5), "labels", [4, 0, 0, 0])
+    trade(one.ledger, one.at, DRAWS)
+    assert len(one.calls) == 1
+    assert one.distance == 4
+
+
+@pytest.mark.parametrize("query", [{"r": 0.0, "n": 0, "c": "u"}, {"r": 1.25, "n": -2, "c": "w"}])
+def test_every_trade_is_legal_and_nearer_and_changes_two_columns(query: Any) -> None:
+    one = lane(MIXED, query, judge_of(lambda Z: Z[:, 0] - 1, "labels"))
+    row = one.region.pull_in(np.array([[3.0, 2.0, 1.0]]))[0]
+    rows, of = trades(one.ledger, row, one.at)
+    assert len(rows) > 10
+    assert every(one.region.contains(rows))
+    np.testing.assert_array_equal(MIXED.space.encode(MIXED.space.decode(rows)), rows)
+    assert (one.ledger.distance(rows, of) < one.ledger.distance(row, one.at)).all()
+    assert ((rows != row).sum(axis=1) == 2).all()
+
+
+def test_a_level_pays_for_a_number() -> None:
+    """r >= 3, or r >= 1 at level v, which costs 1."""
+
+    def margin(Z: Any) -> Any:
+        return np.where((Z[:, 0] >= 3) | ((Z[:, 0] >= 1) & (Z[:, 2] == 1)), 0.5, -0.5)
+
+    one = known(margin, "labels", [3.0, 0.0, 0.0], query={"r": 0.0, "n": 0, "c": "u"}, where=MIXED)
+    trade(one.ledger, one.at, DRAWS)
+    assert math.sqrt(2) <= one.distance <= 1.05 * math.sqrt(2)
+
+
+def pocket(Z: Any) -> Any:
+    """Four steps of the first column, or one of each of the others: no trade between two leads there."""
+    return np.where((Z[:, 0] >= 4) | (Z[:, 1:] >= 1).all(axis=1), 0.5, -0.5)
+
+
+@BOTH
+def test_rows_without_a_column_come_from_donors(reply: str) -> None:
+    one = known(pocket, reply, [4, 0, 0, 0])
+    donors = Herd(np.array([[5.0, 2, 3, 2], [6.0, 0, 0, 0]]), np.zeros(2, dtype=np.int64))
+    found = without_columns(one.ledger, donors, one.at, DRAWS)
+    assert found.rows.tolist() == [[0, 1, 1, 1]]
+    assert one.distance == pytest.approx(math.sqrt(3))
+
+
+def test_without_donors_nothing_is_asked() -> None:
+    one = known(pocket, "labels", [4, 0, 0, 0])
+    none = Herd(np.empty((0, 4)), np.empty(0, dtype=np.int64))
+    assert len(without_columns(one.ledger, none, one.at, DRAWS).at) == 0
+    assert one.calls == []
+
+
+def test_regions_trade_as_if_alone() -> None:
+    queries = [[0, 0, 0, 0], [1, 0, -1, 0], [-2, 1, 0, 0]]
+    judge = judge_of(chain, "labels")
+    together = lanes(GRID, queries, judge)
+    together.ledger.add_known(np.array([[6.0, 0, 0, 0]] * 3), together.at)
+    trade(together.ledger, together.at, DRAWS)
+    for number, query in enumerate(queries):
+        alone = lane(GRID, query, judge).knows([6.0, 0, 0, 0])
+        trade(alone.ledger, alone.at, DRAWS)
+        np.testing.assert_array_equal(together.asked_of(number), alone.asked)

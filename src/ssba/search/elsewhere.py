@@ -1,0 +1,278 @@
+"""Where no slope leads: single columns, all around rows, other levels; and which of many columns matter."""
+
+import numpy as np
+
+from ssba.columns.distance import changed_cells
+from ssba.search.descend import descend, ways_from
+from ssba.search.lanes import Draws, Herd, rank_within
+from ssba.search.ledger import Ledger
+from ssba.search.planes import broad_slopes
+from ssba.search.rays import race, rays_to
+from ssba.search.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.settings import SETTINGS
+from ssba.search.starts import Ends
+from ssba.search.steps import as_far_as_possible, neighbours, pairs_within, steps_of
+
+
+def along_columns(ledger: Ledger, at: Numbers) -> None:
+    """Ask about a change of each column alone, both ways, a little nearer than the best row."""
+    regions, settings = ledger.regions, SETTINGS.around
+    at = at[np.isfinite(ledger.best[at])]
+    who, column = np.nonzero(regions.moves[at])
+    both = []
+    for sign in (1.0, -1.0):
+        ends = regions.start[at[who]]
+        ends[np.arange(len(who)), column] += sign * ledger.best[at[who]] * regions.scale[column]
+        both.append(ends)
+    of = np.concatenate([at[who], at[who]])
+    order = np.argsort(of, kind="stable")
+    pulled, fine = regions.pull_in(np.concatenate(both)[order], of[order])
+    rays = rays_to(ledger, pulled[fine], of[order][fine])
+    shares = rays.shares(settings.along * ledger.best[rays.at])
+    _go_in(ledger, rays.rows(np.arange(len(rays.at)), shares), rays.at)
+
+
+def _go_in(ledger: Ledger, rows: Matrix, at: Numbers) -> Numbers:
+    """Ask about those rows that are feasible and nearer than the best; close in where one reaches."""
+    kept = np.flatnonzero(ledger.regions.contains(rows, at) & (ledger.distance(rows, at) < ledger.best[at]))
+    kept = kept[np.argsort(at[kept], kind="stable")]
+    rows, at = rows[kept], at[kept]
+    hits = ledger.ask(rows, at).reached
+    names, group = np.unique(at[hits], return_inverse=True)
+    race(rays_to(ledger, rows[hits], at[hits]), group, 1, SETTINGS.descent.tight)
+    return names
+
+
+def _few_columns(ledger: Ledger, at: Numbers) -> Numbers:
+    columns = ledger.regions.moves[at].sum(axis=1)
+    return np.asarray(
+        at[(columns > 1) & (columns <= SETTINGS.race.few_columns) & np.isfinite(ledger.best[at])]
+    )
+
+
+def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: Draws) -> None:
+    """Ask all around the query, a little nearer than the best row, and go down from where that reaches.
+
+    With few columns this finds other arms of the boundary; with many it would find nothing.
+    """
+    regions, settings = ledger.regions, SETTINGS.around
+    at = _few_columns(ledger, at)
+    for number in range(settings.tries):
+        at = at[ledger.goes_on(at)]
+        if not len(at):
+            return
+        rng = draws.of("elsewhere", number).generator
+        drawn = rng.normal(size=(settings.directions, regions.x.shape[1]))
+        inward = np.where(rng.random(len(drawn)) < 0.5, 0.99, rng.uniform(0.4, 0.99, len(drawn)))
+        of = np.repeat(at, len(drawn))
+        way = np.where(regions.moves[of], np.tile(drawn, (len(at), 1)), 0.0)
+        way /= np.sqrt((way * way).sum(axis=1))[:, None]
+        best = ledger.best_row[of]
+        aims = regions.start[of] + settings.out * ledger.best[of][:, None] * way * regions.scale
+        aims = np.where(regions.moves[of], aims, best)
+        pulled, fine = regions.pull_in(aims, of)
+        rays = rays_to(ledger, pulled[fine], of[fine])
+        far = np.tile(inward, len(at))[fine] * ledger.best[of[fine]]
+        rows = rays.rows(np.arange(len(rays.at)), rays.shares(far))
+        before = ledger.best.copy()
+        kept = ledger.regions.contains(rows, rays.at) & (ledger.distance(rows, rays.at) < before[rays.at])
+        rows, of = rows[kept], rays.at[kept]
+        hits = ledger.ask(rows, of).reached
+        at, group = np.unique(of[hits], return_inverse=True)
+        crossings = race(rays_to(ledger, rows[hits], of[hits]), group, 2, SETTINGS.descent.tight)
+        ways = ways_from(ledger, crossings.rows, at[crossings.group], None)
+        if start_margin is not None and len(ways.at):
+            ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
+        descend(ledger, ways, start_margin, SETTINGS.descent.rounds)
+
+
+def around_best(ledger: Ledger, at: Numbers, draws: Draws) -> None:
+    """Draw rows around the best one, in ever smaller balls, and ask about those directions a little nearer.
+
+    With few columns this gets into corners and along bent edges, where no plane shows the way; with many it
+    would find nothing.
+    """
+    regions, settings = ledger.regions, SETTINGS.around
+    few = _few_columns(ledger, at)
+    for place, width in enumerate(settings.balls):
+        left = few
+        for number in range(settings.tries):
+            left = left[ledger.goes_on(left)]
+            if not len(left):
+                break
+            drawn = draws.of("ball", place * settings.tries + number).normal(
+                settings.in_a_ball, regions.x.shape[1]
+            )
+            of = np.repeat(left, len(drawn))
+            best, far = ledger.best_row[of], ledger.best[of]
+            moves = np.where(regions.moves[of], np.tile(drawn, (len(left), 1)), 0.0)
+            aims = best + width * far[:, None] * moves * regions.scale
+            pulled, fine = regions.pull_in(aims, of)
+            rays = rays_to(ledger, pulled[fine], of[fine])
+            shares = rays.shares((1 - settings.nearer * width) * far[fine])
+            left = _go_in(ledger, rays.rows(np.arange(len(rays.at)), shares), rays.at)
+
+
+def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector | None) -> None:
+    """Try other levels and whole numbers, and find the numbers that go with them.
+
+    These are the best row with one of them changed, and the start with one or two levels changed. Numbers
+    that reach the target with other levels come from the row itself, stretched, and from the rows that
+    the search began with.
+    """
+    regions, settings = ledger.regions, SETTINGS.levels
+    donors = _donors(ends, at)
+    at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]
+    if not len(at):
+        return
+    before, best = ledger.best.copy(), ledger.best_row[at]
+    near, who = neighbours(regions, best, at)
+    levels, of = _levels_changed(ledger, at)
+    rows = np.concatenate([near, best, levels])
+    owner = np.concatenate([at[who], at, of])
+    start = regions.start[owner]
+    numbers = [start + settings.stretch * (rows - start), *(one[owner] for one in donors)]
+    # Levels are the row's own, and so are numbers that cannot move: regions without donors have none.
+    own = regions.discrete | ~regions.free[owner]
+    aims = np.concatenate([np.where(own, rows, one) for one in numbers])
+    far, far_of = _far_out(ledger, levels, of)
+    aims, owner = np.concatenate([aims, far]), np.concatenate([np.tile(owner, len(numbers)), far_of])
+    fine = ~np.isnan(np.where(regions.moves[owner], aims, 0.0)).any(axis=1)
+    order = np.argsort(owner[fine], kind="stable")
+    aims, owner = aims[fine][order], owner[fine][order]
+    aims, fine = regions.pull_in(aims, owner)
+    aims, owner = aims[fine], owner[fine]
+    hits = ledger.ask(aims, owner).reached
+    rays = rays_to(ledger, aims[hits], owner[hits])
+    # Levels that cost as much as the best row are of no use, whatever the numbers.
+    useful = np.flatnonzero((rays.a > 0) & (rays.distances(np.zeros(len(rays.a))) < before[rays.at]))
+    rays = rays.take(useful)
+    names, group = np.unique(rays.at, return_inverse=True)
+    crossings = race(rays, group, settings.followed, SETTINGS.descent.tight)
+    ways = ways_from(ledger, crossings.rows, names[crossings.group], None)
+    if start_margin is not None and len(ways.at):
+        ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
+    descend(ledger, ways, start_margin, settings.rounds)
+
+
+def _far_out(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
+    """Return some of the rows with one number changed, either way, as far as that is nearer than the best."""
+    regions, settings = ledger.regions, SETTINGS.levels
+    first = rank_within(at) < settings.far_sets
+    rows, at = rows[first], at[first]
+    who, column = np.nonzero(regions.moves[at])
+    left = ledger.metric.cost(ledger.best[at]) - ledger.metric.cost(ledger.distance(rows, at))
+    length = settings.far_share * ledger.metric.length(left)[who] * regions.scale[column]
+    found = []
+    for sign in (1.0, -1.0):
+        moved = rows[who]
+        moved[np.arange(len(who)), column] += sign * length
+        found.append(moved)
+    return np.concatenate(found), np.concatenate([at[who], at[who]])
+
+
+def _donors(ends: Herd, at: Numbers) -> list[Matrix]:
+    """Return, by region, some rows that the search began with, and their mean; NaN where there is none."""
+    count = int(max(at.max(initial=0), ends.at.max(initial=0))) + 1
+    most = SETTINGS.levels.donors
+    place = rank_within(ends.at)
+    found = []
+    for number in range(most):
+        rows = np.full((count, ends.rows.shape[1]), np.nan)
+        chosen = place == number
+        rows[ends.at[chosen]] = ends.rows[chosen]
+        found.append(rows)
+    near = place < most
+    total, size = np.zeros((count, ends.rows.shape[1])), np.zeros(count)
+    for number in range(most):
+        chosen = near & (place == number)
+        total[ends.at[chosen]] += ends.rows[chosen]
+        size[ends.at[chosen]] += 1
+    with np.errstate(invalid="ignore"):
+        found.append(np.where(size[:, None] > 0, total / np.maximum(size, 1)[:, None], np.nan))
+    return found
+
+
+def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
+    """Return the starts with one or two levels changed, as far as that alone is nearer than the best row."""
+    regions = ledger.regions
+    start = regions.start[at]
+    rows, who, column = steps_of(regions, start, at)
+    single = np.flatnonzero(
+        regions.discrete[column] & (rows[np.arange(len(who)), column] != start[who, column])
+    )
+    rows, who, column = rows[single], who[single], column[single]
+    first, second = pairs_within(who, len(who))
+    apart = column[first] != column[second]
+    first, second = first[apart], second[apart]
+    both = rows[second]
+    both[np.arange(len(first)), column[first]] = rows[first, column[first]]
+    found = np.concatenate([start, rows, both])
+    of = at[np.concatenate([np.arange(len(at)), who, who[first]])]
+    far = ledger.distance(found, of)
+    near = np.flatnonzero(far < ledger.best[of])
+    order = near[np.lexsort((far[near], of[near]))]
+    order = order[rank_within(of[order]) < SETTINGS.levels.sets]
+    return found[order], of[order]
+
+
+def thin_out(ledger: Ledger, ends: Ends) -> Ends:
+    """Take columns of the first end of each region back, many at once, while the target stays reached.
+
+    Then go along the ray to each row that is left as far as the boundary.
+    """
+    regions = ledger.regions
+    kept = ends.take(np.flatnonzero(rank_within(ends.at) == 0))
+    start = regions.start[kept.at]
+    sizes = ledger.metric.parts(kept.rows, start)
+    back = np.where(regions.free[kept.at], start, kept.rows)
+    rows = as_far_as_possible(ledger, kept.rows, back, kept.at, sizes)
+    rays = rays_to(ledger, rows, kept.at)
+    race(rays, np.arange(len(rows)), 1, SETTINGS.steps.tolerance)
+    margin = None if kept.margin is None else np.asarray(ledger.ask(rows, kept.at).margin)
+    return Ends(rows, kept.at, margin)
+
+
+def columns_that_matter(ledger: Ledger, ends: Ends) -> Mask:
+    """Return by region which columns its end changes; all of them where these are not few."""
+    regions = ledger.regions
+    matter = np.zeros_like(regions.free)
+    matter[ends.at] = changed_cells(ends.rows, regions.start[ends.at])
+    few = matter.sum(axis=1) <= SETTINGS.narrow.share * regions.free.sum(axis=1)
+    return np.asarray(matter | ~few[:, None])
+
+
+def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
+    """Return by region the columns that raise the score most at its start, over the width of a small change.
+
+    By labels, those that alone make its best row miss.
+    """
+    settings, regions = SETTINGS.narrow, ledger.regions
+    width = settings.width * ledger.best[at]
+    if ledger.has_scores:
+        slopes = broad_slopes(ledger, regions.start[at], at, width)
+    else:
+        slopes = _misses(ledger, at, width)
+    size = np.abs(slopes)
+    place = np.argsort(np.argsort(-size, axis=1, kind="stable"), axis=1, kind="stable")
+    telling = np.zeros_like(regions.free)
+    telling[at] = (size > 0) & (place < settings.more)
+    return telling
+
+
+def _misses(ledger: Ledger, at: Numbers, width: Vector) -> Matrix:
+    """Return in which columns the best rows of regions miss the target a width away, to either side."""
+    regions = ledger.regions
+    who, column = np.nonzero(regions.moves[at])
+    found = np.zeros((len(at), regions.x.shape[1]))
+    for sign in (1.0, -1.0):
+        rows = ledger.best_row[at[who]].copy()
+        rows[np.arange(len(who)), column] += sign * width[who] * regions.scale[column]
+        reached = ledger.ask(regions.snap(rows, at[who]), at[who]).reached
+        found[who, column] += ~reached
+    return found
+
+
+def are_wide(ledger: Ledger, at: Numbers) -> Numbers:
+    """Return the regions in which very many columns may change."""
+    return np.asarray(at[ledger.regions.free[at].sum(axis=1) > SETTINGS.narrow.columns])

@@ -1,0 +1,122 @@
+"""What moves share, on arrays of lanes: rows of many regions, side by side.
+
+Random numbers come in one block for each move and round, which all lanes share. So what a query draws does
+not depend on what other queries do, nor on how many there are.
+"""
+
+import zlib
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssba.arrays import Array, to_numpy
+from ssba.search.regions import Mask, Matrix, Numbers, Vector
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Random numbers for one purpose, which is named by a path of moves and rounds."""
+
+    path: tuple[int, ...]
+
+    def of(self, move: str, number: int = 0) -> "Draws":
+        """Return the draws of a move within this one, in one of its rounds."""
+        return Draws((*self.path, zlib.crc32(move.encode()), number))
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """A generator that begins anew."""
+        return np.random.default_rng(self.path)
+
+    def normal(self, rows: int, columns: int) -> Matrix:
+        """Return a block of normal numbers."""
+        return self.generator.normal(size=(rows, columns))
+
+
+def row_keys(rows: Array) -> list[bytes]:
+    """Return a key for each row that equal rows share: missing cells are equal, and so are 0.0 and -0.0.
+
+    >>> one, other, third = row_keys(np.array([[0.0, np.nan], [-0.0, np.nan], [1.0, 2.0]]))
+    >>> one == other, one == third
+    (True, False)
+    """
+    cells = np.ascontiguousarray(to_numpy(rows) + 0.0)
+    if not cells.size:
+        return [b""] * cells.shape[0]
+    whole_rows = np.dtype((np.void, cells.itemsize * cells.shape[1]))
+    return cast(list[bytes], cells.view(whole_rows).ravel().tolist())
+
+
+def different(rows: Array) -> list[int]:
+    """Return the numbers of the different rows, each that of the first of its kind.
+
+    >>> different(np.array([[1.0], [2.0], [1.0]]))
+    [0, 1]
+    """
+    first: dict[bytes, int] = {}
+    for number, key in enumerate(row_keys(rows)):
+        first.setdefault(key, number)
+    return list(first.values())
+
+
+def first_of_each(group: Numbers, value: Vector) -> Numbers:
+    """Return for each group the number of the member with the least value, the first of equal ones.
+
+    >>> first_of_each(np.array([1, 0, 1, 0]), np.array([3.0, 2.0, 1.0, 2.0])).tolist()
+    [1, 2]
+    """
+    order = np.lexsort((value, group))
+    sorted_group = group[order]
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = sorted_group[1:] != sorted_group[:-1]
+    return order[begins]
+
+
+def are_repeats(rows: Matrix, at: Numbers, far: Vector) -> Mask:
+    """Tell which rows repeat an earlier one, in order of region and distance: only as far a row can."""
+    repeats = np.zeros(len(rows), dtype=bool)
+    tied = np.zeros(len(rows), dtype=bool)
+    tied[1:] = (at[1:] == at[:-1]) & (far[1:] == far[:-1])
+    tied[:-1] |= tied[1:]
+    seen: set[bytes] = set()
+    suspects = np.flatnonzero(tied)
+    for i, key in zip(suspects, row_keys(np.column_stack([at[suspects], rows[suspects]])), strict=True):
+        repeats[i] = key in seen
+        seen.add(key)
+    return repeats
+
+
+def rank_within(group: Numbers) -> NDArray[np.int64]:
+    """Return the place of each member within its group; members of a group stand next to each other.
+
+    >>> rank_within(np.array([4, 4, 4, 7, 7])).tolist()
+    [0, 1, 2, 0, 1]
+    """
+    if not len(group):
+        return np.empty(0, dtype=np.int64)
+    begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    return np.arange(len(group)) - np.repeat(begins, np.diff(np.append(begins, len(group))))
+
+
+@dataclass(frozen=True)
+class Herd:
+    """Rows of several regions; those of a region stand next to each other."""
+
+    rows: Matrix
+    at: Numbers
+
+    def with_rows(self, rows: Matrix, at: Numbers) -> "Herd":
+        """Return the herd with further rows behind those of each region."""
+        all_at = np.concatenate([self.at, at])
+        order = np.argsort(all_at, kind="stable")
+        return Herd(np.concatenate([self.rows, rows])[order], all_at[order])
+
+    def of(self, at: Numbers) -> "Herd":
+        """Return the rows of some regions."""
+        return self.take(np.flatnonzero(np.isin(self.at, at)))
+
+    def take(self, numbers: Numbers) -> "Herd":
+        """Return some of the rows."""
+        return Herd(self.rows[numbers], self.at[numbers])
