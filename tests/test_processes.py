@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.worker_tasks import send_half_a_result
 
 from ssba.processes import BrokenProcessPool, first_futures, windowed, workers
 
@@ -54,6 +56,19 @@ def test_workers_that_are_killed_break_the_pool_and_nothing_is_waited_for() -> N
         crew.kill()
         with pytest.raises(BrokenProcessPool):
             resting.result()
+
+
+def test_one_that_is_killed_while_it_sends_a_result_is_not_waited_for(tmp_path: Path) -> None:
+    sign = tmp_path / "sending"
+    with workers(1, nothing) as crew:
+        crew.submit(send_half_a_result, sign)
+        while not sign.exists():
+            time.sleep(0.01)
+        crew.kill()
+        closing = threading.Thread(target=crew.close, daemon=True)
+        closing.start()
+        closing.join(60)
+        assert not closing.is_alive()
 
 
 def test_they_end_when_the_process_that_started_them_is_killed(tmp_path: Path) -> None:

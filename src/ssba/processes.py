@@ -71,10 +71,15 @@ class Workers:
 
     def kill(self) -> None:
         """End the processes without waiting for what they do."""
-        mine = set(self.pids)
-        for process in active_children():
-            if process.pid in mine:
-                process.kill()
+        mine = [one for one in active_children() if one.pid in set(self.pids)]
+        for process in mine:
+            process.kill()
+        for process in mine:
+            process.join()
+        # One that was sending a result left half of it behind. The pool would wait for the rest for ever, as
+        # long as anybody could write it: so the end that this process never writes to is closed.
+        results: Any = vars(self._pool)["_result_queue"]
+        results._writer.close()
 
     def close(self) -> None:
         """Wait for what the processes do, and end them."""
