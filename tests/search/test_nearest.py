@@ -361,6 +361,20 @@ def forest(width: int, seed: int, reply: str, *, whole: bool = False) -> Lanes:
     return searched(setting(rows, scale="none"), margin, reply, query=query)
 
 
+def small_cell() -> Lanes:
+    """Search a cell of two columns around values of the data, a millionth of their range, the third held."""
+    where = setting(background(3).round(1), scale="none")
+    far = where.Z[np.abs(where.Z[:, 2]) > 0.5]
+    near = np.sort(np.abs(far[:, :2]), axis=0)[40]
+    values = [far[np.abs(far[:, j]) == near[j], j][0] for j in range(2)]
+
+    def margin(Z: Any) -> Any:
+        inside = (np.abs(Z[:, :2] - values) < 1e-3).all(axis=1)
+        return np.where(inside | (np.abs(Z[:, 2]) > 0.5), 0.5, -0.5)
+
+    return searched(where, margin, "labels", "x2 == x.x2")
+
+
 MANY = 200
 
 
@@ -389,6 +403,7 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "known rows": lambda: searched(numbers(5), lambda Z: Z.sum(axis=1) - 1, "labels"),
     "further rows": lambda: searched(numbers(4), lambda Z: Z.sum(axis=1) - 1, "labels", "x0 == x.x0"),
     "climb": lambda: searched(setting(np.r_[[[-5.0] * 12], [[5.0] * 12]], scale="none"), diamond, "scores"),
+    "crossed values": small_cell,
     "descent": lambda: searched(numbers(10), lambda Z: Z.sum(axis=1) - 2, "labels"),
     "along columns": lambda: searched(front(12), lonely_column, "labels"),
     "elsewhere": lambda: searched(front(3), arms, "labels"),
@@ -436,4 +451,4 @@ def test_a_move_runs_only_where_it_applies() -> None:
     search = nearest.Search(one.ledger, one.pools(), DRAWS)
     nearest.MOVES[0].run(search)
     applying = [move.name for move in nearest.MOVES if move.applies(search)]
-    assert applying == ["start", "known rows", "further rows"]
+    assert applying == ["start", "known rows", "further rows", "crossed values"]

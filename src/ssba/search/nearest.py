@@ -25,7 +25,7 @@ from ssba.search.profile import buy
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
-from ssba.search.starts import Ends, Pools, climbed_ends, further_ends, known_ends, slope_ends
+from ssba.search.starts import Ends, Pools, climbed_ends, crossed_ends, further_ends, known_ends, slope_ends
 from ssba.search.steps import broad_steps, has_steps, neighbours, pull_back, tidy
 from ssba.search.stored import Stored, stored_ends
 
@@ -195,6 +195,10 @@ def _look_further(search: Search) -> None:
 
 def _climb(search: Search) -> None:
     search.ends = search.ends.and_(climbed_ends(search.ledger, search.without_ends))
+
+
+def _cross(search: Search) -> None:
+    search.ends = search.ends.and_(crossed_ends(search.ledger, search.pools, search.without_ends))
 
 
 def _narrow(search: Search) -> None:
@@ -444,8 +448,9 @@ MOVES: tuple[Move, ...] = (
     Move("known rows", _lacks_ends, _take_known, 1),
     Move("further rows", _lacks_ends, _look_further, 3),
     Move("climb", lambda search: _has_scores(search) and _lacks_ends(search), _climb, 2),
+    Move("crossed values", _lacks_ends, _cross, 1),
     Move("few of many columns", _has_ends, _narrow, 2),
-    Move("descent", _has_ends, _race_and_descend, 34),
+    Move("descent", _has_ends, _race_and_descend, 33),
     Move("along columns", _has_ends, _along_columns, 2),
     Move("elsewhere", _has_ends, _elsewhere, 8),
     Move("around the best", _has_ends, _around, 6),

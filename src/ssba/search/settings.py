@@ -37,6 +37,7 @@ class StartSettings:
     climbs: int = 30
     shrink: float = 0.4
     finest: float = 1e-3
+    crossed: int = 96
     reach: float = 6.0
 
 

@@ -132,6 +132,10 @@ class Pools:
         few = rank_within(of) < most
         return Near(pulled[few], of[few], known[few])
 
+    def rows_of(self, number: int) -> Matrix:
+        """Return the rows of a region's pool, as they are."""
+        return np.asarray(self.pools[self.number[number]].rows)
+
     def farther(self, number: int) -> Matrix:
         """Return rows of a region's pool beyond the nearest, pulled in: some of all distances."""
         regions, settings = self.ledger.regions, SETTINGS.starts
@@ -288,6 +292,37 @@ def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
     if not ledger.has_scores or not len(of):
         return Ends(rows, of, np.empty(0) if ledger.has_scores else None)
     return Ends(rows, of, np.asarray(ledger.ask(rows, of).margin))
+
+
+def crossed_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Ends:
+    """Cross the values of the data in the columns that can move, where these are one or two at most.
+
+    Trees tell nothing apart between two neighbouring values of their data: whatever small cell of theirs
+    reaches the target, some pair of such values lies in it.
+    """
+    regions = ledger.regions
+    count = regions.moves[at].sum(axis=1)
+    at = at[(count > 0) & (count <= 2) & np.isinf(ledger.best[at]) & ledger.goes_on(at)]
+    blocks = [_feasible(ledger, _crossed(regions, pools.rows_of(int(one)), int(one)), int(one)) for one in at]
+    rows = np.concatenate([regions.start[:0], *blocks])
+    reply = ledger.ask(rows, of := np.repeat(at, [len(block) for block in blocks]))
+    hits = reply.reached
+    return Ends(rows[hits], of[hits], None if reply.margin is None else np.asarray(reply.margin)[hits])
+
+
+def _crossed(regions: Regions, known: Matrix, number: int) -> Matrix:
+    """Return a region's start with all pairs of values that rows have in the columns that can move."""
+    columns, lists = np.flatnonzero(regions.moves[number]), []
+    for j in columns:
+        low, high = regions.low[number, j], regions.high[number, j]
+        values = np.unique(known[:, j][(known[:, j] >= low) & (known[:, j] <= high)])
+        values = np.unique(np.append(values, regions.start[number, j]))
+        some = np.linspace(0, len(values) - 1, min(len(values), SETTINGS.starts.crossed)).astype(int)
+        lists.append(values[some])
+    cells = np.stack(np.meshgrid(*lists, indexing="ij"), axis=-1).reshape(-1, len(columns))
+    rows = np.tile(regions.start[number], (len(cells), 1))
+    rows[:, columns] = cells
+    return rows
 
 
 def single_changes(regions: Regions, base: Matrix, at: Numbers, share: Vector) -> tuple[Matrix, Numbers]:
