@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ssba.version import __version__
 
 if TYPE_CHECKING:
-    from ssba import charts, datasets, errors, results
+    from ssba import charts, datasets, errors, results, run
     from ssba.apps.client import Client
     from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
     from ssba.constraints.constraint import (
@@ -70,6 +70,7 @@ __all__ = [
     "relation",
     "repair_boundary",
     "results",
+    "run",
     "score_margin",
     "suggest_constraints",
     "to_torch",
@@ -96,7 +97,7 @@ _WHERE = {
     "suggest.suggestions": ("suggest_constraints",),
     "twins.to_torch": ("to_torch",),
 }
-_MODULES = ("charts", "datasets", "errors", "results")
+_MODULES = ("charts", "datasets", "errors", "results", "run")
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names}
 
 

@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path as FilePath
@@ -24,7 +24,6 @@ from ssba.advice.why_not import why_not
 from ssba.arguments import file_to_write, instance, mapping, number, one_of, whole
 from ssba.columns.distance import Norm, ScaleName
 from ssba.columns.features import Declaration
-from ssba.columns.frames import row_name
 from ssba.columns.layout import RowLabel, row_label, row_labels
 from ssba.constraints.lists import (
     Constraints,
@@ -47,7 +46,9 @@ from ssba.models.model import refuse_unpicklable
 from ssba.models.targets import target_of
 from ssba.options import Budget, OptionFields, Options, ScoreMargin, options_from
 from ssba.pipeline.answer import Request, explain_requests
-from ssba.pipeline.asking import failing_row
+from ssba.pipeline.ask import Ask
+from ssba.pipeline.asking import naming_failing_row
+from ssba.pipeline.blueprint import Blueprint
 from ssba.progress import bar, query_bar
 from ssba.results.certificate import Certificate, CertificateCheck, certified
 from ssba.results.column_table import ColumnTable
@@ -308,13 +309,8 @@ class Explainer:
         requests = [
             Request(x, own, checked, row_label=label) for x, own, label in zip(X, by_row, labels, strict=True)
         ]
-        try:
+        with naming_failing_row(engine.judging, rows, X):
             found = self._answer(engine, requests, budget, boundary, (progress, count))
-        except ModelError:
-            if (failed := failing_row(engine.judging, X)) is not None:
-                position, error = failed
-                raise ModelError(f"{row_name(rows, position)}: {error}") from error
-            raise
         return Explanations(tuple(found), engine.space.layout)
 
     def plan(
@@ -518,18 +514,7 @@ class Explainer:
         progress : bool, optional
             Whether to show a progress bar; by default in a terminal or notebook only.
         """
-        n_pairs = whole("sample_boundary(n_pairs=...)", n_pairs, at_least=1)
-        tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
-        one_of("crossings", crossings, get_args(Crossings))
-        resolution = 1 if crossings == "one" else whole("resolution", resolution, at_least=2, at_most=10_000)
-        growth = Growth(self._engine.background.streams(tolerance, labels, resolution), n_pairs, _part(part))
-        if growth.pairs < n_pairs:
-            warnings.warn(
-                f"{n_pairs:,} pairs were asked for, but the background rows make only {growth.pairs:,}; all "
-                "of them are used",
-                SsbaWarning,
-                stacklevel=2,
-            )
+        growth = self._growth(n_pairs, tolerance, labels, (crossings, resolution), part)
         return sample(self._engine, growth, path, progress)
 
     def open_boundary(
@@ -592,6 +577,25 @@ class Explainer:
         """
         return self._engine.tally.rows
 
+    def _growth(
+        self, n_pairs: Any, tolerance: Any, labels: Any, how: tuple[Any, Any], part: Any = (0, 1)
+    ) -> Growth:
+        """Check what is asked of a set of boundary points, and say which pairs that is."""
+        crossings, resolution = how
+        n_pairs = whole("sample_boundary(n_pairs=...)", n_pairs, at_least=1)
+        tolerance = number("tolerance", tolerance, "a share of the segment, between 0 and 1", low=0, high=1)
+        one_of("crossings", crossings, get_args(Crossings))
+        resolution = 1 if crossings == "one" else whole("resolution", resolution, at_least=2, at_most=10_000)
+        growth = Growth(self._engine.background.streams(tolerance, labels, resolution), n_pairs, _part(part))
+        if growth.pairs < n_pairs:
+            warnings.warn(
+                f"{n_pairs:,} pairs were asked for, but the background rows make only {growth.pairs:,}; all "
+                "of them are used",
+                SsbaWarning,
+                stacklevel=3,
+            )
+        return growth
+
     def _toward(self, target: Any) -> Engine:
         """Return the engine of a call's target."""
         if target is _SAME:
@@ -629,9 +633,7 @@ class Explainer:
         boundary: BoundarySet | None,
         how: tuple[bool | None, int],
     ) -> list[Explanation]:
-        if budget is not None and not isinstance(budget, Budget):
-            raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
-        known, given, (progress, workers) = _checked_set(engine, boundary), budget or Budget(), how
+        known, given, (progress, workers) = _checked_set(engine, boundary), _checked_budget(budget), how
         with query_bar(len(requests), progress) as shown, ctrl_c_ends():
             # A bar that nobody sees is not told anything, either.
             tell = None if shown.disable else shown.update
@@ -656,8 +658,7 @@ class Explainer:
 
         budget, known = given
         ends = math.inf if budget.seconds is None else time.time() + budget.seconds
-        build = partial(_engine_of, self, engine.target)
-        job = Job(build, engine.judging.model.fingerprint, budget, known, ends)
+        job = Job(_blueprint(self, engine), budget, known, ends)
         return explain_shared(job, engine, requests, workers, tell)
 
     def _checked(self, options: Options | None, fields: Mapping[str, Any]) -> Options:
@@ -686,6 +687,55 @@ def _engine_of(explainer: Explainer, target: Any) -> Engine:
     return explainer._toward(target)
 
 
+def _blueprint(explainer: Explainer, engine: Engine) -> Blueprint:
+    """Return what other processes build an engine from."""
+    return Blueprint(partial(_engine_of, explainer, engine.target), engine.judging.model.fingerprint)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What a run in other processes, or on other machines, needs of an explainer."""
+
+    explainer: Explainer
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of this process."""
+        return self.explainer._engine
+
+    @property
+    def blueprint(self) -> Blueprint:
+        """What others build theirs from."""
+        return _blueprint(self.explainer, self.engine)
+
+    @property
+    def settings(self) -> Settings:
+        """What the explainer was asked to be."""
+        return self.explainer._given[2]
+
+    def ask(
+        self,
+        constraints: Any,
+        options: Options | None,
+        budget: Budget | None,
+        boundary: BoundarySet | None,
+        fields: Mapping[str, Any],
+    ) -> Ask:
+        """Check what is asked about many rows, as `explain_many` does."""
+        engine = self.engine
+        refuse_targets(constraints, engine.judging.model.classes)
+        return Ask(
+            constraint_list(constraints, engine.space.by_name),
+            self.explainer._checked(options, fields),
+            _checked_budget(budget),
+            _checked_set(engine, boundary),
+        )
+
+    def growth(self, n_pairs: Any, tolerance: Any, labels: Any, how: tuple[Any, Any]) -> Growth:
+        """Check what is asked of a set of boundary points, as `sample_boundary` does."""
+        return self.explainer._growth(n_pairs, tolerance, labels, how)
+
+
 def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:
     number = whole(f"{who}(answer=...)", answer, at_least=0)
     found = explanation.counterfactuals
@@ -699,6 +749,12 @@ def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:
             f"{explanation.sentence}{remedy}"
         )
     raise ArgumentError(f"{who}(answer={number}): the last of the answers is number {len(found) - 1}, from 0")
+
+
+def _checked_budget(budget: Any) -> Budget:
+    if budget is not None and not isinstance(budget, Budget):
+        raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
+    return budget or Budget()
 
 
 def _checked_set(engine: Engine, boundary: Any) -> EncodedPoints | None:

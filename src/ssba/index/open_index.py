@@ -1,6 +1,8 @@
 """Ways to a boundary set: sampled into memory or an index, opened, or read from a frame."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -13,14 +15,19 @@ from ssba.index.boundary_set import BoundarySet
 from ssba.index.files.store import Repaired, Store
 from ssba.index.identity import can_be_adopted, identity_of, refuse_another
 from ssba.index.point_store import FileStore, MemoryStore, PointStore
-from ssba.index.sampling import Growth, covered_pairs, grow, other_samples
+from ssba.index.sampling import Growth, Watch, covered_pairs, grow, other_samples
 from ssba.index.tables import read_points
 from ssba.index.verify_index import Verified, goals_by_text, holds, keep_what_holds, verify_points
 from ssba.progress import bar
 
+Fill = Callable[[PointStore, Growth, Watch], int]
+"""Adds to a store what is missing, and returns how many model rows that took."""
 
-def sample(engine: Engine, growth: Growth, path: Any, progress: bool | None) -> BoundarySet:
-    """Bring a set up to what is asked for, in memory or at a path."""
+
+def sample(
+    engine: Engine, growth: Growth, path: Any, progress: bool | None, fill: Fill | None = None
+) -> BoundarySet:
+    """Bring a set up to what is asked for, in memory or at a path; by this process unless `fill` is given."""
     store = shelf_at(engine, path)
     if others := other_samples(store, growth):
         warnings.warn(
@@ -31,7 +38,7 @@ def sample(engine: Engine, growth: Growth, path: Any, progress: bool | None) -> 
         )
     wanted = min(growth.n, growth.pairs)
     with bar(wanted, "boundary points", progress, done=covered_pairs(store, growth)) as shown:
-        rows = grow(engine, store, growth, shown.update)
+        rows = (fill or partial(grow, engine))(store, growth, shown.update)
     return BoundarySet(engine, store, rows, growth.pairs)
 
 

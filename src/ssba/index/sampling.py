@@ -14,9 +14,11 @@ import numpy as np
 
 from ssba.arrays import Array
 from ssba.boundary.points import Stream, shares
+from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.engine.beside_model import Beside, beside_model
-from ssba.index.point_store import About, PointStore, Unwanted, column_major
+from ssba.index.point_store import About, PointStore, Unwanted, column_major, on_host
+from ssba.models.oracle import Oracle
 from ssba.models.targets import Reply, describe
 
 Watch = Callable[[int], object]
@@ -82,12 +84,44 @@ def grow(engine: Engine, store: PointStore, growth: Growth, watch: Watch) -> int
             beside = beside_model(engine.background, stream, oracle)
             if beside is not None and _grow_beside(adding, growth, (stream, count), beside, watch):
                 continue
-            ends = stream.sides.leaving, stream.sides.reaching
-            missing = np.logical_or(*(np.isnan(side).any(axis=0) for side in ends))
-            ask = engine.judging.asker(stream.sides.goal, oracle, missing)
+            ask = _asker(engine, stream, oracle)
             while piece := next(_missing(_covered(adding.abouts, stream), count, growth.part), None):
                 _add(adding, growth, stream, piece, ask, watch)
     return oracle.rows_asked
+
+
+def find_points(engine: Engine, stream: Stream, positions: range) -> tuple[Matrix, int]:
+    """Return the points of the pairs at some positions, and how many model rows that took."""
+    oracle = engine.judging.oracle()
+    beside = beside_model(engine.background, stream, oracle)
+    points = None if beside is None else beside.points(positions)
+    if points is None:
+        ask = _asker(engine, stream, oracle)
+        points = column_major([batch.points for batch in stream.batches(positions, ask)])
+    return on_host(points), oracle.rows_asked
+
+
+def missing_pieces(store: PointStore, growth: Growth) -> list[tuple[int, range]]:
+    """Return what is missing on a store, block by block: the number of the stream, and positions in it."""
+    abouts = _abouts(store)
+    return [
+        (number, piece)
+        for number, (stream, count) in enumerate(growth.wanted)
+        for piece in _missing(_covered(abouts, stream), count, growth.part)
+    ]
+
+
+def add_points(store: PointStore, growth: Growth, piece: tuple[int, range], points: Matrix) -> None:
+    """Put the points of a piece on a store, unless others have done so by now."""
+    number, positions = piece
+    stream = growth.streams[number]
+    store.add(points, growth.about(stream, positions), _unless_covered(stream, positions))
+
+
+def _asker(engine: Engine, stream: Stream, oracle: Oracle) -> Callable[[Array], Reply]:
+    ends = stream.sides.leaving, stream.sides.reaching
+    missing = np.logical_or(*(np.isnan(side).any(axis=0) for side in ends))
+    return engine.judging.asker(stream.sides.goal, oracle, missing)
 
 
 def _grow_beside(

@@ -5,7 +5,8 @@ vain.
 """
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ssba.boundary.bisection import Answer, Asking
 from ssba.columns.distance import changed_cells
+from ssba.columns.frames import row_name
 from ssba.columns.space import Matrix
 from ssba.engine.judging import Judging
 from ssba.errors import ModelError
@@ -140,6 +142,18 @@ def failing_row(judging: Judging, rows: Matrix) -> tuple[int, ModelError] | None
         except ModelError as error:
             return position, error
     return None
+
+
+@contextmanager
+def naming_failing_row(judging: Judging, rows: Any, encoded: Matrix) -> Iterator[None]:
+    """Where the model fails on one of the user's rows, name it in the error."""
+    try:
+        yield
+    except ModelError:
+        if (failed := failing_row(judging, encoded)) is not None:
+            position, error = failed
+            raise ModelError(f"{row_name(rows, position)}: {error}") from error
+        raise
 
 
 def shown_answer(output: Output) -> Any:

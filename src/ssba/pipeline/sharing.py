@@ -15,11 +15,12 @@ from functools import partial
 from typing import Any, Literal
 
 from ssba.engine import Engine
-from ssba.errors import ArgumentError, ModelError, StoppedError
+from ssba.errors import ArgumentError, StoppedError
 from ssba.index.encoded_points import EncodedPoints
 from ssba.interrupts import interrupted_by, is_interrupted
 from ssba.options import Budget
 from ssba.pipeline.answer import TOGETHER, Request, explain_requests, unbegun
+from ssba.pipeline.blueprint import Blueprint, packed
 from ssba.pipeline.course import Course
 from ssba.pipeline.state import Limits
 from ssba.processes import NOBODY_BEGAN, SPAWN, BrokenProcessPool, is_typed_in, windowed, workers
@@ -29,17 +30,17 @@ from ssba.results.explanation import Explanation
 _LOOK_EVERY = 0.1
 # Work of processes that were killed is begun so many times in which no part of it gets finished.
 _TRIES = 2
+_OTHERWISE = "leave workers out"
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every process gets once: how to build the engine that `fingerprint` is of, and what to spend.
+    """What every process gets once: how to build the engine, and what to spend.
 
     `ends` is a moment of `time.time`, which all processes share.
     """
 
-    build: Callable[[], Engine]
-    fingerprint: str
+    blueprint: Blueprint
     budget: Budget
     boundary: EncodedPoints | None = None
     ends: float = math.inf
@@ -96,15 +97,7 @@ def explain_shared(
 
 def _packed(job: Job) -> bytes:
     """Return a job as it is sent; one that cannot be, or that nobody could read, is refused."""
-    try:
-        data = pickle.dumps(job, protocol=pickle.HIGHEST_PROTOCOL)
-    except ModelError as error:
-        raise ArgumentError(f"workers are other processes, and {error}") from error
-    except Exception as error:
-        raise ArgumentError(
-            "workers are other processes, to which this call cannot be sent "
-            f"({type(error).__name__}: {error}); leave workers out"
-        ) from error
+    data = packed(job, "workers", _OTHERWISE)
     if is_typed_in() and b"__main__" in data:
         raise ArgumentError(
             "workers are other processes, which cannot find a function or class that is defined in a "
@@ -234,12 +227,5 @@ def _job() -> tuple[Job, Engine]:
     if "job" not in _HELD:
         # It comes from the process that started this one.
         job: Job = pickle.loads(_HELD.pop("data"))  # noqa: S301
-        engine = job.build()
-        if engine.judging.model.fingerprint != job.fingerprint:
-            raise ModelError(
-                f"{engine.judging.model.name} answers otherwise in another process: model or data were "
-                "changed since the explainer was built, or the model does not survive being pickled; leave "
-                "workers out"
-            )
-        _HELD.update(job=job, engine=engine)
+        _HELD.update(job=job, engine=job.blueprint.built(_OTHERWISE))
     return _HELD["job"], _HELD["engine"]

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support import every
 
-from ssba.apps.batch.chunks import Chunk, TableSource, Wanted, open_source
+from ssba.apps.batch.chunks import TableSource, open_source
 from ssba.errors import SchemaError
 from ssba.results import Column
+from ssba.run.chunks import Chunk, Wanted
 
 WANTED = Wanted(
     (Column("debt", "numeric"), Column("code", "categorical", ("007", "008")), Column("age", "integer")), "id"

@@ -6,11 +6,11 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from ssba.apps.batch.chunks import Chunk
 from ssba.apps.batch.crews import in_processes
 from ssba.apps.batch.work import Job
 from ssba.apps.requests import CohortRequest
 from ssba.errors import ModelError
+from ssba.run.chunks import Chunk
 
 
 def test_worker_process_that_dies_is_told_with_what_to_do() -> None:

@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 from tests.support import every
 
-from ssba.apps.batch.chunks import Chunk
 from ssba.apps.batch.crews import alone
-from ssba.apps.batch.work import Done, Job, OnError, Refused
+from ssba.apps.batch.work import Job, Refused
 from ssba.apps.limits import Cancelled
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.settings import ProjectSettings
 from ssba.apps.requests import CohortRequest
+from ssba.run.chunks import Chunk
+from ssba.run.work import Done, OnError
 
 TABLE = pd.DataFrame({"x": np.arange(20.0) / 3 + 1, "y": np.arange(20.0)[::-1] / 7 + 3})
 UNLUCKY = 13.125

@@ -17,12 +17,12 @@ import pytest
 from tests.loans import COLUMNS, POOR, Command, loans
 from tests.support import every
 
-from ssba.apps.batch.locks import held
 from ssba.apps.exits import INTERRUPTED, REFUSED, TERMINATED, USAGE
 from ssba.apps.project.choice import ProjectChoice, open_choice
 from ssba.apps.requests import ExplainRequest
 from ssba.apps.service import Service
 from ssba.results import Explanation
+from ssba.run.locks import held
 
 SOME, MANY = 8, 120
 OPTIONS = ("--chunk", 1, "--with-json")
@@ -314,7 +314,7 @@ def test_second_run_on_an_output_is_refused(ssba_command: Command, some: Path, o
         said = ssba_command("batch", some, "--out", out, "--force")
     assert said.code == REFUSED
     (line,) = said.err.splitlines()
-    assert "another run of ssba batch is at work on it" in line
+    assert "another run of ssba is at work on it" in line
     assert list(out.parent.iterdir()) == []
 
 

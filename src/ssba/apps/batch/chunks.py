@@ -2,89 +2,27 @@
 
 import csv
 import gzip
-import hashlib
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 from ssba.apps.cells import read_cell
 from ssba.apps.loading import by_ending
 from ssba.errors import ArgumentError, SchemaError
-from ssba.extras import require
-from ssba.results import Column
-from ssba.results.text import cell
+from ssba.run.chunks import Chunk, KnownSource, ParquetSource, Wanted, file_digest, ids_of
+from ssba.run.digests import digest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_BLOCK = 1 << 20
 
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some rows that are explained together.
-
-    Attributes
-    ----------
-    place
-        Its place among the chunks, counted from 0.
-    numbers
-        The numbers of its rows in the input, counted from 0.
-    ids
-        What names them; None where the input does not say.
-    rows
-        Those that could be read, with the model's columns; their index counts from 0.
-    unreadable
-        Why others could not, by number.
-    """
-
-    place: int
-    numbers: Sequence[int]
-    ids: Sequence[str | None]
-    rows: "pd.DataFrame"
-    unreadable: Mapping[int, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is read of each row: the model's columns, and the one that names rows."""
-
-    columns: Sequence[Column]
-    id: str | None
-
-    def require(self, names: Sequence[str], source: str) -> None:
-        """Refuse an input that lacks a column of the model, or has one twice."""
-        if len(set(names)) < len(names):
-            twice = next(name for name, count in Counter(names).items() if count > 1)
-            raise SchemaError(f"{source}: two columns are called {twice!r}; rename or remove one of them")
-        if missing := [one.name for one in self.columns if one.name not in names]:
-            listed = ", ".join(map(repr, missing))
-            what = f"column {listed} is" if len(missing) == 1 else f"columns {listed} are"
-            raise SchemaError(f"{source}: {what} missing; the model takes them")
-
-
-class Source(Protocol):
-    """An input that can be read more than once, always in the same order."""
-
-    def digest(self) -> str:
-        """Return what tells this input from any other."""
-
-    def count(self) -> int:
-        """Return how many rows there are."""
-
-    def chunks(self, size: int) -> Iterator[Chunk]:
-        """Read the rows, some at a time."""
-
-
-def open_source(file: Path, wanted: Wanted) -> Source:
+def open_source(file: Path, wanted: Wanted) -> KnownSource:
     """Open a file of rows; what it is is told by the end of its name."""
-    kinds: dict[str, Callable[[Path, Wanted], Source]] = {
+    kinds: dict[str, Callable[[Path, Wanted], KnownSource]] = {
         ".csv": CsvSource,
         ".csv.gz": CsvSource,
         ".parquet": ParquetSource,
@@ -105,7 +43,7 @@ class TableSource:
 
     def digest(self) -> str:
         """Return a digest of the numbers; the table itself is the project's."""
-        return hashlib.sha256(repr(list(self.numbers)).encode()).hexdigest()
+        return digest(list(self.numbers))
 
     def count(self) -> int:
         return len(self.numbers)
@@ -115,58 +53,7 @@ class TableSource:
         for place, first in enumerate(range(0, len(self.numbers), size)):
             numbers = list(self.numbers[first : first + size])
             part = self.table.iloc[numbers].reset_index(drop=True)
-            yield Chunk(place, numbers, _ids(part, self.wanted.id), part[names])
-
-
-@dataclass(frozen=True)
-class ParquetSource:
-    """The rows of a Parquet file."""
-
-    file: Path
-    wanted: Wanted
-
-    def __post_init__(self) -> None:
-        require("pyarrow", "arrow", "reading a Parquet file")
-        self.wanted.require(self._open().schema_arrow.names, self.file.name)
-
-    def digest(self) -> str:
-        return _digest(self.file)
-
-    def count(self) -> int:
-        return int(self._open().metadata.num_rows)
-
-    def chunks(self, size: int) -> Iterator[Chunk]:
-        opened = self._open()
-        names = [one.name for one in self.wanted.columns]
-        beside = [name for name in opened.schema_arrow.names if name == self.wanted.id]
-        first = 0
-        for place, frame in enumerate(self._frames(opened, size, [*names, *beside])):
-            numbers = range(first, first := first + len(frame))
-            yield Chunk(place, numbers, _ids(frame, self.wanted.id), frame[names])
-
-    def _frames(self, opened: Any, size: int, names: Sequence[str]) -> Iterator["pd.DataFrame"]:
-        with self._whole():
-            for batch in opened.iter_batches(size, columns=names):
-                yield batch.to_pandas().reset_index(drop=True)
-
-    def _open(self) -> Any:
-        import pyarrow.parquet as pq
-
-        with self._whole():
-            return pq.ParquetFile(self.file)
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Refuse a file that cannot be read as its format says."""
-        import pyarrow as pa
-
-        try:
-            yield
-        except (pa.ArrowException, ValueError, OSError) as error:
-            # Damage is an OSError, too, but one that the system has no number for.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise SchemaError(f"{self.file}: this is not a Parquet file, or a damaged one") from None
+            yield Chunk(place, numbers, ids_of(part, self.wanted.id), part[names])
 
 
 @dataclass(frozen=True)
@@ -185,7 +72,7 @@ class CsvSource:
             self.wanted.require(self._header(self._rows(lines)), self.file.name)
 
     def digest(self) -> str:
-        return _digest(self.file)
+        return file_digest(self.file)
 
     def count(self) -> int:
         with self._open() as lines:
@@ -255,19 +142,3 @@ def _with_gaps(cells: Sequence[Sequence[str]]) -> Iterator[list[str | None]]:
     told = pd.read_csv(page, dtype=str, skip_blank_lines=False)["text"]
     gaps = {text for text, missing in zip(distinct, told.isna(), strict=True) if missing}
     return ([None if text in gaps else text for text in row] for row in cells)
-
-
-def _ids(frame: "pd.DataFrame", name: str | None) -> list[str | None]:
-    """Return what names the rows, as text."""
-    if name is None or name not in frame.columns:
-        return [None] * len(frame)
-    missing = frame[name].isna()
-    return [None if gap else cell(one) for one, gap in zip(frame[name].tolist(), missing, strict=True)]
-
-
-def _digest(file: Path) -> str:
-    found = hashlib.sha256()
-    with file.open("rb") as opened:
-        while block := opened.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()

@@ -4,19 +4,19 @@ Each takes chunks as there is room for them, so that few are in memory at any ti
 come. What comes out of a chunk does not depend on who worked on it.
 """
 
-import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
-from ssba.apps.batch.chunks import Chunk
-from ssba.apps.batch.work import Done, Job, Refused, Worker
+from ssba.apps.batch.work import Job, Refused, Worker
 from ssba.apps.limits import Cancelled
 from ssba.errors import ModelError
 from ssba.extras import require
 from ssba.processes import SPAWN, BrokenProcessPool, first_futures, windowed, workers
+from ssba.run.chunks import Chunk
+from ssba.run.cluster import joined
+from ssba.run.work import Done
 
 Result = Done | Refused
 Crew = Callable[[Iterable[Chunk]], Generator[Result, None, None]]
@@ -59,23 +59,11 @@ def on_ray(job: Job, address: str | None) -> Crew:
     require("ray", "ray", "--ray")
 
     def run(chunks: Iterable[Chunk]) -> Generator[Result, None, None]:
-        # Ray would ask about this, and report how it is used.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray: Any = import_module("ray")
-        dashboard = None if address else False
-        ray.init(address or "local", include_dashboard=dashboard, log_to_driver=False, logging_level="ERROR")
-        try:
+        with joined(address) as ray:
             task = ray.remote(_work_remotely)
             shared = ray.put(job)
             most = max(1, int(ray.cluster_resources().get("CPU", 1))) * _AHEAD
             yield from windowed(chunks, lambda one: task.remote(shared, one), _first_tasks, most)
-        except ray.exceptions.RayError as error:
-            lines = str(error).strip().splitlines()
-            raise ModelError(
-                f"the Ray cluster failed: {lines[-1] if lines else type(error).__name__}"
-            ) from None
-        finally:
-            ray.shutdown()
 
     return run
 

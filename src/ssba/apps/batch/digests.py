@@ -1,14 +1,11 @@
 """What a batch is about, as digests: whether finished chunks belong to it is told by these."""
 
-import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ssba
 from ssba.apps.requests import CohortRequest
 from ssba.apps.service import Service
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ssba.run.digests import digest, frame_digest
 
 _PLACES = {"model", "data", "index"}
 """What says where files are: a project that was moved is the same; what is in its files is asked instead."""
@@ -21,7 +18,7 @@ def project_digest(service: Service) -> str:
     stored = None if index is None else ssba.boundary_info(project.folder / index)
     facts = (
         project.settings.model_dump_json(exclude=_PLACES),
-        _table_digest(project.table),
+        frame_digest(project.table),
         service.fingerprint,
         stored,
         ssba.__version__,
@@ -32,15 +29,3 @@ def project_digest(service: Service) -> str:
 def request_digest(request: CohortRequest, **how: Any) -> str:
     """Return a digest of what is asked, and of how the output is made of it."""
     return digest((request.model_dump_json(), sorted(how.items())))
-
-
-def digest(facts: Any) -> str:
-    """Return a digest of what can be told apart by its representation."""
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
-
-
-def _table_digest(table: "pd.DataFrame") -> str:
-    import pandas as pd
-
-    rows = hashlib.sha256(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
-    return f"{rows.hexdigest()} {list(table.dtypes.astype(str).items())}"

@@ -1,6 +1,7 @@
 """`ssba batch`: many rows explained into one Parquet file."""
 
 from collections import Counter
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -9,12 +10,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from ssba.apps.batch.chunks import Source, TableSource, Wanted, open_source
+from ssba.apps.batch.chunks import TableSource, open_source
 from ssba.apps.batch.crews import Crew, alone, in_processes, on_ray
-from ssba.apps.batch.digests import digest, project_digest, request_digest
-from ssba.apps.batch.locks import held
-from ssba.apps.batch.parts import Parts
-from ssba.apps.batch.table import ERROR
+from ssba.apps.batch.digests import project_digest, request_digest
 from ssba.apps.batch.work import Job, Refused, Worker
 from ssba.apps.commands.asking import AnswerOptions, answer_fields, open_asked, open_service
 from ssba.apps.commands.groups import with_groups
@@ -29,6 +27,12 @@ from ssba.errors import ArgumentError
 from ssba.extras import require
 from ssba.options import Budget
 from ssba.progress import bar
+from ssba.run.chunks import KnownSource, Wanted
+from ssba.run.digests import digest
+from ssba.run.locks import held
+from ssba.run.parts import Parts
+from ssba.run.table import ERROR
+from ssba.run.words import IN_TERMINAL
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,9 @@ def batch(
         how.with_json,
     )
     worker = job.worker(service)
-    parts = Parts(how.out, digests)
+    parts = Parts(how.out, digests, IN_TERMINAL)
     stopped = f"finished chunks are in {parts.folder}; run the same command again to go on"
-    with held(how.out), interruptible(stopped):
+    with held(how.out, IN_TERMINAL), interruptible(stopped):
         finished = parts.begin(how.force)
         _run(_crew(job, worker, how), source, parts, finished, how.chunk)
         counts = parts.finish(worker.form.schema, worker.form.own("status"))
@@ -131,7 +135,7 @@ def _request(service: Service, asked: AnswerOptions) -> CohortRequest:
     return read_request(CohortRequest, {**fields, "budget": Budget(rows)})
 
 
-def _source(service: Service, file: Path | None, meter: Meter) -> Source:
+def _source(service: Service, file: Path | None, meter: Meter) -> KnownSource:
     wanted = Wanted(tuple(service.columns), service.project.settings.id)
     if file is not None:
         return open_source(file, wanted)
@@ -144,7 +148,7 @@ def _crew(job: Job, worker: Worker, how: BatchOptions) -> Crew:
     return alone(worker) if how.workers == 1 else in_processes(job, how.workers)
 
 
-def _run(crew: Crew, source: Source, parts: Parts, finished: set[int], size: int) -> None:
+def _run(crew: Crew, source: KnownSource, parts: Parts, finished: Collection[int], size: int) -> None:
     """Work on all chunks that are not finished, and keep each as it comes."""
     total = source.count()
     done = sum(min(size, total - place * size) for place in finished)

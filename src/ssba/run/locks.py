@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ssba.errors import ArgumentError
+from ssba.run.words import IN_PYTHON, Words
 
 if sys.platform != "win32":
     import fcntl
 
 
 @contextmanager
-def held(out: Path) -> Iterator[None]:
+def held(out: Path, words: Words = IN_PYTHON) -> Iterator[None]:
     """Hold the lock of an output, or refuse where another run holds it; Windows has no such locks."""
     if sys.platform == "win32":
         yield
@@ -22,7 +23,7 @@ def held(out: Path) -> Iterator[None]:
     opened = _locked(file)
     if opened is None:
         raise ArgumentError(
-            f"{out}: another run of ssba batch is at work on it; let it finish, or choose another --out"
+            f"{out}: another run of ssba is at work on it; let it finish, or choose another {words.out}"
         )
     try:
         yield

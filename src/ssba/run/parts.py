@@ -1,8 +1,9 @@
 """The finished chunks of a batch, kept beside its output until all of them are there.
 
 Every file is written under another name first and then renamed, so that whatever is there is whole: a run
-that was killed at any moment is resumed by the next one. Each chunk says which batch it belongs to, and the
-folder gets another name before it is emptied, so that no chunk is ever taken into another batch.
+that was killed at any moment is resumed by the next one. Its name holds a digest of its bytes, so that one
+that the disk has damaged is worked on again. Each chunk says which batch it belongs to, and the folder gets
+another name before it is emptied, so that no chunk is ever taken into another batch.
 """
 
 import json
@@ -14,35 +15,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssba.apps.batch.digests import digest
 from ssba.errors import ArgumentError
+from ssba.run.digests import digest, digest_of_bytes
+from ssba.run.words import IN_PYTHON, Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _MANIFEST = "manifest.json"
 _FILES = "part-*.parquet"
-_FORMAT = 1
-_BATCH = b"ssba.batch"
-"""Under which name a chunk says to which batch it belongs."""
+_FORMAT = 2
+_BATCH, _INPUT = b"ssba.batch", b"ssba.input"
+"""Under which names a chunk says to which batch it belongs, and of which rows it was made."""
 _ROW_GROUP = 50_000
 """Rows of the output that are written together."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The folder of finished chunks of one output; `about` are digests of what is asked of what."""
+    """The folder of finished chunks of one output.
+
+    `about` are digests of what is asked of what; `words` are what errors call the user's choices.
+    """
 
     out: Path
     about: Mapping[str, str]
+    words: Words = IN_PYTHON
 
     @property
     def folder(self) -> Path:
         """Where the chunks are."""
         return self.out.with_name(f"{self.out.name}.parts")
 
-    def begin(self, force: bool) -> set[int]:
+    def begin(self, force: bool) -> dict[int, str]:
         """Make the folder, or go on with it; return the places of the chunks that are finished.
+
+        With each comes what `add` was told about the rows that it was made of.
 
         A folder that is about something else is refused, unless by `force` it is begun anew.
         """
@@ -50,7 +58,7 @@ class Parts:
         if not self.folder.exists():
             if self.out.exists() and not force:
                 raise ArgumentError(
-                    f"{self.out} is there already; choose another name, or add --force to overwrite it"
+                    f"{self.out} is there already; choose another name, or {self.words.force} to overwrite it"
                 )
             self.folder.mkdir()
         manifest = self.folder / _MANIFEST
@@ -59,16 +67,18 @@ class Parts:
         else:
             self._refuse_unnamed()
             _write_whole(manifest, json.dumps({"format": _FORMAT, **self.about}, indent=2).encode())
-        return {int(one.stem.removeprefix("part-")) for one in self._own_files()}
+        return {place: one.rows for place, one in self._own_files().items()}
 
-    def add(self, place: int, table: "pa.Table") -> None:
-        """Keep a finished chunk."""
+    def add(self, place: int, table: "pa.Table", rows: str = "") -> None:
+        """Keep a finished chunk; `rows` is a digest of the input's rows that it was made of."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         sink = pa.BufferOutputStream()
-        pq.write_table(table.replace_schema_metadata({_BATCH: self._name()}), sink)
-        _write_whole(self.folder / f"part-{place:08d}.parquet", sink.getvalue())
+        said = {_BATCH: self._name(), _INPUT: rows.encode()}
+        pq.write_table(table.replace_schema_metadata(said), sink)
+        content = sink.getvalue()
+        _write_whole(self.folder / f"part-{place:08d}-{digest_of_bytes(content)}.parquet", content)
 
     def finish(self, schema: "pa.Schema", status: str) -> Counter[str]:
         """Make the output of all chunks, remove them, and return how many rows have which status."""
@@ -104,18 +114,22 @@ class Parts:
         import pyarrow.parquet as pq
 
         held: list[pa.Table] = []
-        for file in self._own_files():
-            held.append(pq.read_table(file))
+        for _, one in sorted(self._own_files().items()):
+            held.append(pq.read_table(one.file).replace_schema_metadata(None))
             if sum(map(len, held)) >= _ROW_GROUP:
                 yield pa.concat_tables(held)
                 held = []
         if held:
             yield pa.concat_tables(held)
 
-    def _own_files(self) -> list[Path]:
-        """Return the chunks in order that are whole and belong to this batch."""
-        name = self._name()
-        return [file for file in sorted(self.folder.glob(_FILES)) if _batch_of(file) == name]
+    def _own_files(self) -> dict[int, "_Part"]:
+        """Return the chunks that are whole and belong to this batch, by their places."""
+        name, found = self._name(), dict[int, _Part]()
+        for file in sorted(self.folder.glob(_FILES)):
+            part = _read(file)
+            if part is not None and part.batch == name:
+                found.setdefault(int(file.stem.split("-")[1]), part)
+        return found
 
     def _name(self) -> bytes:
         return digest(sorted(self.about.items())).encode()
@@ -124,7 +138,7 @@ class Parts:
         if any(self.folder.glob(_FILES)):
             raise ArgumentError(
                 f"{self.folder} holds chunks, and no {_MANIFEST} that says what they are about; "
-                "choose another --out, or add --force to begin anew"
+                f"choose another {self.words.out}, or {self.words.force} to begin anew"
             )
 
     def _refuse_another(self) -> None:
@@ -134,12 +148,13 @@ class Parts:
             known = {}
         if not isinstance(known, dict) or known.get("format") != _FORMAT:
             raise ArgumentError(
-                f"{self.folder} was not made by this version of ssba; add --force to begin anew"
+                f"{self.folder} was not made by this version of ssba; {self.words.force} to begin anew"
             )
         if other := [name for name, digest in self.about.items() if known.get(name) != digest]:
             raise ArgumentError(
                 f"{self.folder} holds a batch that was begun with another {' and another '.join(other)}; "
-                "repeat that call to go on with it, choose another --out, or add --force to begin anew"
+                f"repeat that call to go on with it, choose another {self.words.out}, or "
+                f"{self.words.force} to begin anew"
             )
 
 
@@ -159,14 +174,25 @@ def _write_whole(file: Path, content: bytes) -> None:
     unfinished.replace(file)
 
 
-def _batch_of(file: Path) -> bytes | None:
-    """Return the name of the batch that a chunk belongs to; None where it is damaged or says none."""
+@dataclass(frozen=True)
+class _Part:
+    """A chunk on disk, the batch that it belongs to, and the digest of the rows that it was made of."""
+
+    file: Path
+    batch: bytes | None
+    rows: str
+
+
+def _read(file: Path) -> _Part | None:
+    """Return what a chunk says about itself; None where it is damaged."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        said = pq.read_schema(file).metadata or {}
+        content = file.read_bytes()
+        if file.stem.split("-")[2:] != [digest_of_bytes(content)]:
+            return None
+        said = pq.read_schema(pa.BufferReader(content)).metadata or {}
     except (pa.ArrowInvalid, OSError):
         return None
-    name: bytes | None = said.get(_BATCH)
-    return name
+    return _Part(file, said.get(_BATCH), said.get(_INPUT, b"").decode())

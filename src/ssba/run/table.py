@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ssba.apps.service import Service
+from ssba.columns.frames import is_frame, native_column, native_of
+from ssba.columns.layout import Layout
 from ssba.json_form import plain_or_text
 from ssba.results import Counterfactual, Explanation, Status
 from ssba.results.plan import change_words
@@ -29,23 +31,30 @@ class Asked:
     outcome: Outcome
 
 
+@dataclass(frozen=True)
 class TableForm:
     """The columns of the output, and how explanations become its rows.
 
-    Parameters
+    Attributes
     ----------
-    service : Service
-        What the rows are asked of.
-    with_json : bool
-        Whether each query has its whole explanation as JSON.
+    types
+        The model's columns, and the types of their cells.
+    layout
+        The form of the user's rows.
+    classes
+        What the model tells apart; None for a model of numbers.
+    with_id, with_json
+        Whether each row has what names it, and each query its whole explanation as JSON.
+    told
+        What results are called by whoever reads them: some have names for classes.
     """
 
-    def __init__(self, service: Service, with_json: bool) -> None:
-        self._service = service
-        self._with_json = with_json
-        self._layout = service.columns.layout
-        self._names = [one.name for one in service.columns]
-        self.schema = self._schema()
+    types: Mapping[str, "pa.DataType"]
+    layout: Layout | None
+    classes: Sequence[Any] | None
+    with_id: bool = False
+    with_json: bool = False
+    told: Callable[[Explanation], Explanation] = lambda found: found
 
     def table(self, asked: Sequence[Asked]) -> "pa.Table":
         """Return the rows of some queries, a row for each answer; for a query without one, a row, too."""
@@ -58,34 +67,35 @@ class TableForm:
         ]
         return pa.Table.from_arrays(columns, schema=self.schema)
 
-    def _schema(self) -> "pa.Schema":
+    @cached_property
+    def schema(self) -> "pa.Schema":
+        """The columns and their types."""
         import pyarrow as pa
 
-        label = _label_type(self._service.describe().classes)
-        rows = self._service.project.rows
+        label = _label_type(self.classes)
         own: dict[str, Any] = {"row": pa.int64()}
-        own |= {"id": pa.string()} if self._service.project.settings.id else {}
+        own |= {"id": pa.string()} if self.with_id else {}
         own |= {"status": pa.string(), "prediction": label, "score": pa.float64()}
         own |= {"answer": pa.int64(), "reached": pa.bool_(), "distance": pa.float64()}
         own |= {"new_prediction": label, "new_score": pa.float64()}
         told: dict[str, Any] = {"changes": pa.string(), "sentence": pa.string()}
-        told |= {"explanation": pa.string()} if self._with_json else {}
+        told |= {"explanation": pa.string()} if self.with_json else {}
         fields = [(self.own(name), kind) for name, kind in own.items()]
-        fields += [(name, _cell_type(rows[name])) for name in self._names]
+        fields += list(self.types.items())
         fields += [(self.own(name), kind) for name, kind in told.items()]
         return pa.schema(fields)
 
     def own(self, name: str) -> str:
         """Return our name for a column, marked where the model has one of that name."""
-        return own_name(name, self._names)
+        return own_name(name, self.types)
 
     def _cells(self, field: "pa.Field", cells: list[Any]) -> list[Any]:
         """Return cells as Arrow takes them: results have dates as text, and classes may be of many types."""
         if field.type == "string":
             return [one if one is None or isinstance(one, str) else str(one) for one in cells]
-        if field.name not in self._names or self._layout is None:
+        if field.name not in self.types or self.layout is None:
             return cells
-        return self._layout.dtypes[self._names.index(field.name)].cells(cells)
+        return self.layout.dtypes[list(self.types).index(field.name)].cells(cells)
 
     def _rows(self, asked: Asked) -> Iterator[dict[str, Any]]:
         front: dict[str, Any] = {"row": asked.number, "id": asked.id}
@@ -98,13 +108,13 @@ class TableForm:
             "prediction": plain_or_text(found.prediction),
             "score": found.score,
             "reached": found.status in (Status.FOUND, Status.ALREADY_THERE),
-            "sentence": self._service.names.told(found).sentence,
+            "sentence": self.told(found).sentence,
         }
         answers = [self._answer(found, one) for one in found.answers] or [{}]
         for number, answer in enumerate(answers, start=1):
             counted = {"answer": number} if found.counterfactuals else {}
             # The whole stands beside the first of its answers alone.
-            whole = {"explanation": _json(found)} if number == 1 and self._with_json else {}
+            whole = {"explanation": _json(found)} if number == 1 and self.with_json else {}
             values = answer.pop("values", {})
             yield {**self._named({**front, **answer, **counted, **whole}), **values}
 
@@ -112,7 +122,7 @@ class TableForm:
         told = {}
         if found.counterfactuals:
             alone = replace(found, counterfactuals=(answer,))
-            told = {"sentence": self._service.names.told(alone).sentence}
+            told = {"sentence": self.told(alone).sentence}
         return {
             "distance": answer.distance,
             "new_prediction": plain_or_text(answer.prediction),
@@ -145,15 +155,30 @@ def _label_type(classes: Sequence[Any] | None) -> "pa.DataType":
     return next((make() for kind, make in kinds if all(type(one) is kind for one in classes)), pa.string())
 
 
+def cell_types(rows: Any, names: Sequence[str]) -> dict[str, "pa.DataType"]:
+    """Return the types of the cells of a frame, or of an array whose columns are called by names."""
+    if not is_frame(rows):
+        return {name: _cell_type(rows[:, i]) for i, name in enumerate(names)}
+    native = native_of(rows)
+    return {name: _cell_type(native_column(native, i)) for i, name in enumerate(names)}
+
+
 def _cell_type(column: Any) -> "pa.DataType":
-    """Return the type of a column's cells, as the project's data have them; levels as what they are."""
+    """Return the type of a column's cells, as the data have them; levels as what they are."""
     import pyarrow as pa
 
     try:
-        kind = pa.array(column, from_pandas=True).type
+        known = column.to_arrow() if hasattr(column, "to_arrow") else column
+        kind = known.type if isinstance(known, pa.ChunkedArray | pa.Array) else _array_type(known)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         # Cells of several types have none in common but text.
         return pa.string()
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind)
     return pa.string() if is_text else kind
+
+
+def _array_type(column: Any) -> "pa.DataType":
+    import pyarrow as pa
+
+    return pa.array(column, from_pandas=True).type

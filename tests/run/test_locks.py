@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ssba.apps.batch.locks import held
 from ssba.errors import ArgumentError
+from ssba.run.locks import held
 
 pytest.importorskip("fcntl")
 
@@ -13,7 +13,7 @@ pytest.importorskip("fcntl")
 def test_second_run_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     with held(out):
-        with pytest.raises(ArgumentError, match="another run of ssba batch is at work on it"), held(out):
+        with pytest.raises(ArgumentError, match="another run of ssba is at work on it"), held(out):
             pass
         with held(tmp_path / "other.parquet"):
             pass
