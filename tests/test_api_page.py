@@ -21,14 +21,15 @@ def api_page() -> str:
     """Return the page: one line a name."""
     parts = [_HEAD, _section("ssba", ssba), _section("ssba.Explainer", ssba.Explainer)]
     parts.append(_section("ssba.Client", ssba.Client))
+    parts.append(_section("ssba.run.Runner", ssba.run.Runner))
     parts += [_section(f"ssba.{one.__name__.removeprefix('ssba.')}", one) for one in _modules()]
     return "\n".join(parts)
 
 
 def _modules() -> list[types.ModuleType]:
-    from ssba import charts, errors, results
+    from ssba import charts, errors, results, run
 
-    return [results, errors, charts]
+    return [results, errors, charts, run]
 
 
 def _section(title: str, owner: Any) -> str:

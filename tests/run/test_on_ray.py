@@ -135,11 +135,13 @@ def test_answers_are_those_of_explain_many_also_from_stored_points(
 ) -> None:
     one = explainer()
     points = one.sample_boundary(2_000)
-    explain(runner, file, tmp_path / "out.parquet", boundary=points, k=2, with_json=True)
+    # No stored point would meet a rule that holds a column.
+    rules = ["x2 >= x.x2 - 1"]
+    runner.explain_many(file, rules, out=tmp_path / "out.parquet", boundary=points, k=2, with_json=True)
     table = pq.read_table(tmp_path / "out.parquet").to_pylist()
     found = [Explanation.from_json(row["explanation"]) for row in table if row["explanation"]]
     rows = queries()[["x0", "x1", "x2"]]
-    wanted = one.explain_many(rows, RULES, boundary=points, k=2)
+    wanted = one.explain_many(rows, rules, boundary=points, k=2)
     assert [answers(one) for one in found] == [answers(one) for one in wanted]
     assert every(len(one.counterfactuals) == 2 for one in found if one.status == "found")
 
@@ -205,8 +207,16 @@ def test_a_run_that_was_given_up_goes_on_with_the_chunks_that_are_missing(
 def test_rows_of_a_dataset_come_in_its_own_order_however_long_its_blocks_take(
     runner: Runner, by_one: Written, tmp_path: Path
 ) -> None:
-    def slowest_first(batch: Any) -> Any:
-        time.sleep(0.8 if "p0" in set(batch["who"]) else 0.0)
+    sign = tmp_path / "another block is finished"
+
+    def first_comes_last(batch: Any) -> Any:
+        if "p0" in set(batch["who"]):
+            ends = time.monotonic() + 20
+            while not sign.exists() and time.monotonic() < ends:
+                time.sleep(0.05)
+            time.sleep(0.3)
+        else:
+            sign.touch()
         return batch
 
     import ray.data
@@ -214,8 +224,9 @@ def test_rows_of_a_dataset_come_in_its_own_order_however_long_its_blocks_take(
     ray.data.DataContext.get_current().enable_progress_bars = False
     blocks = np.array_split(np.arange(by_one.rows), 5)
     dataset = ray.data.from_pandas([queries().iloc[block] for block in blocks])
-    mapped = dataset.map_batches(slowest_first, batch_format="pandas", batch_size=None)
+    mapped = dataset.map_batches(first_comes_last, batch_format="pandas", batch_size=None)
     shared = explain(runner, mapped, tmp_path / "shared.parquet")
+    assert sign.exists()
     assert shared.digest() == by_one.digest()
 
 
