@@ -15,6 +15,7 @@ from tests.support import every
 
 import ssba
 from ssba.errors import ArgumentError, ConstraintError, SchemaError
+from ssba.explainer import Inside
 from ssba.run import locally, on_ray
 
 COUNT, CHUNK = 20, 6
@@ -38,8 +39,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def explainer(model: Any = CURED, **how: Any) -> ssba.Explainer:
-    return ssba.Explainer(model, np.random.default_rng(0).normal(size=(500, 3)), target=True, **how)
+def explainer(model: Any = CURED, target: Any = True, **how: Any) -> ssba.Explainer:
+    return ssba.Explainer(model, np.random.default_rng(0).normal(size=(500, 3)), target=target, **how)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +180,21 @@ def test_arguments_of_a_cluster_are_checked_before_it_is_joined() -> None:
     for refused, reason in refusals:
         with pytest.raises(ArgumentError, match=reason):
             refused()
+
+
+def test_a_model_on_a_gpu_needs_actors_with_one() -> None:
+    import torch
+
+    torch.manual_seed(0)
+    one = explainer(torch.nn.Linear(3, 1).double().eval(), target=ssba.value_between(0.2, None))
+    on_device = Inside(one).engine.judging.model.on_device
+    assert on_device is not None
+    assert on_ray(one) is not None
+    # There is no GPU in tests.
+    object.__setattr__(on_device, "place", lambda: ("cuda:0", "float64"))
+    with pytest.raises(ArgumentError, match=r"the model lies on cuda:0, .*; give num_gpus=1"):
+        on_ray(one)
+    assert on_ray(one, num_gpus=0.5) is not None
 
 
 def test_points_are_those_of_the_explainer_itself(tmp_path: Path) -> None:
