@@ -1,5 +1,6 @@
 """The cluster's example runs as it is, on a cluster of this machine, and again with the same result."""
 
+import os
 import re
 import subprocess
 import sys
@@ -33,8 +34,6 @@ def run(folder: Path, *options: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    import os
-
     return {**os.environ, "PYTHONPATH": str(Path(ssba.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
 
 
