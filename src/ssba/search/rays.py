@@ -122,7 +122,9 @@ def race(
     count = len(rays.a)
     if not count:
         return Crossings(rays.ends, group, rays.a, rays.a, None if margins is None else rays.a)
-    begin = np.zeros(count) if nearest is None else np.minimum(rays.shares(nearest), SETTINGS.race.not_beyond)
+    begin = np.zeros(count)
+    if nearest is not None:
+        begin = np.minimum(rays.shares(nearest), 1 - SETTINGS.race.edge)
     field = _Field(rays, group, begin, np.ones(count), margins)
     if guess is not None:
         field.ask_around(guess)
@@ -263,7 +265,8 @@ class _Field:
         gap = self.above[who] - self.below[who]
         fine = (gap > 0) & (gap < np.inf)
         share = np.where(fine, -self.below[who] / np.where(fine, gap, 1.0), 0.5)
-        return low + np.clip(share, *SETTINGS.race.inside) * (high - low)
+        inside = SETTINGS.race.inside
+        return low + np.clip(share, inside, 1 - inside) * (high - low)
 
     def crossings(self, keep: int) -> Crossings:
         """Return where the leaders of each race cross."""

@@ -1,4 +1,10 @@
-"""All numbers that steer the search, by move."""
+"""All numbers that steer the search, by move.
+
+Distances are in the metric's units, shares are of the distance of the best row unless said otherwise.
+`benchmarks/SETTINGS.md` shows what half and double of each number do to distances and rows (`python -m
+benchmarks.ablate settings`). Most make no difference between the two: they bound an effort that ends by
+itself before, or say what is near enough. Those that do have their measurement here.
+"""
 
 from dataclasses import dataclass, field
 
@@ -7,14 +13,22 @@ from dataclasses import dataclass, field
 class RaceSettings:
     """Brackets on rays."""
 
+    # A race is over after so many steps; 12 end as near.
     most_steps: int = 24
+    # Up to so many columns that move count as few: rows can be drawn around a row, and normals need no guess.
     few_columns: int = 8
+    # By labels the rays of a race are asked about at so many distances together, for fewer calls. 4 and 14
+    # end as near, in 1.6% fewer and 9% more rows.
     sections: int = 7
-    not_beyond: float = 0.98
-    inside: tuple[float, float] = (0.08, 0.92)
+    # By scores a ray is asked about no nearer to the ends of its bracket than this share of it.
     edge: float = 0.02
+    # A secant is not trusted beyond this share of the bracket from its ends.
+    inside: float = 0.08
+    # By scores each step asks at the secant and to both sides of it, by shares of the bracket.
     aside: tuple[tuple[float, ...], ...] = ((-0.1, 0.0, 0.1), (-0.02, 0.0, 0.02))
+    # Where a plane says where a ray crosses, it is asked about by these shares of the way before and beyond.
     around: tuple[float, ...] = (-0.002, 0.002)
+    # Where calls are dear: halvings of a look, distances of a race and shares beside a secant in one call.
     halvings_at_once: int = 3
     sections_at_once: int = 63
     aside_at_once: tuple[float, ...] = (-0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2)
@@ -24,21 +38,28 @@ class RaceSettings:
 class StartSettings:
     """Rows to begin with."""
 
+    # Background rows that are pulled into a region. With 24 heart-mixed ends 0.9% farther by labels, with 96
+    # heart-whole-lightgbm 0.8% nearer, for 9% more rows.
     nearest: int = 48
+    # Background rows that are feasible as they are, and whose labels are known.
     known: int = 16
+    # Rows to which a second way is followed by scores. With 1 or 4 synthetic-20-mlp ends 0.8% farther.
     second: int = 2
-    enough: int = 3
+    # The slope at the query is followed this share farther than the nearest known row, at two places.
     beyond: float = 1.15
     parts: tuple[float, ...] = (0.35, 1.0)
+    # Farther background rows, corners, and random rows (then four times as many), asked about blindly.
+    blind: int = 128
+    # Bounds so many scales away are none: rows are drawn so many scales around the start instead.
     far: float = 1e6
-    farther: int = 128
-    random: int = 128
-    few_corners: int = 4
+    reach: float = 6.0
+    # A climb takes at most so many steps, which shrink by this factor where none helps, down to this share
+    # of a column's range.
     climbs: int = 30
     shrink: float = 0.4
     finest: float = 1e-3
+    # Values of the data in each of two columns that are crossed with each other.
     crossed: int = 96
-    reach: float = 6.0
 
 
 @dataclass(frozen=True)
@@ -54,45 +75,68 @@ class Look:
 class DescentSettings:
     """The way down the boundary."""
 
+    # Ways begun in each region, and rows that reach that are looked for. With 6 networks end 1% nearer by
+    # labels, for 13% more rows; with 2 as near on the whole, for 6% fewer.
     starts: int = 3
+    # Steps on the best way.
     rounds: int = 8
+    # A step is worth it that brings a row nearer by this share; two smaller ones end a way.
     gain: float = 2e-3
+    # Ways within this factor of the best get one more round. Without (0.63) wine ends 1.6% farther by scores,
+    # and networks 1% by labels.
     close: float = 1.25
+    # A step is asked about at these shares of the way to the plane's projection, or to an edge of planes.
+    # Half of them take 8% more rows, double 33%.
     fan: tuple[float, ...] = (0.3, 0.7, 1.0)
     edge_fan: tuple[float, ...] = (0.5, 1.0)
+    # Another face is looked for this far toward the projection, at this factor of the distance.
     aside: tuple[float, ...] = (0.02, 0.06, 0.2)
     farther: float = 1.3
+    # Over this share of the distance scores of trees change that do not change nearby.
     tree_step: float = 0.2
+    # Slopes of scores are differences over this share of the distance.
     near: float = 1e-3
-    halvings: int = 4
+    # Looks by labels: the first, those of further ways, those around the last plane, the last one.
     first_look: Look = Look(width=0.05, steepest=2.0, halvings=5)
     quick_look: Look = Look(width=0.05, steepest=1.6, halvings=3)
     next_look: Look = Look(width=0.05, steepest=0.6, halvings=3)
     last_look: Look = Look(width=0.02, steepest=0.3, halvings=3)
+    # Halvings of further looks where few columns move, without a guess.
+    halvings: int = 4
+    # Normals whose cosine is above this are those of one plane.
     straight: float = 0.9999
+    # How closely crossings are known: the first ones by scores; on the way down by labels and by scores; the
+    # last one, which is expected at this share of the best row's distance.
+    first_tolerance: float = 0.03
     tight: float = 4e-4
     roughly: float = 5e-3
     closely: float = 2e-5
     last_guess: float = 0.997
-    first_tolerance: float = 0.03
 
 
 @dataclass(frozen=True)
 class NarrowSettings:
     """Few of many columns."""
 
+    # Beyond so many free columns only those that matter are searched. 1,000 columns with trees end at a
+    # distance of 18.6 without this, and at a tenth of it with it; up to 150 it is not needed.
     columns: int = 150
+    # They are few if they are at most this share of all.
     share: float = 0.5
-    width: float = 0.15
+    # Columns beside them: so many, that change the score most over this share of the distance.
     more: int = 50
+    width: float = 0.15
 
 
 @dataclass(frozen=True)
 class ColumnSettings:
     """Columns taken back."""
 
+    # So many columns go back at once, the most of them that still reach.
     at_once: tuple[int, ...] = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
+    # A column that cannot go back whole is asked about at these shares of what is left.
     between: tuple[float, ...] = (0.25, 0.5, 0.75)
+    # The order of columns is by size, times the exponential of so much noise.
     disorder: float = 0.5
 
 
@@ -100,26 +144,38 @@ class ColumnSettings:
 class StepSettings:
     """How steps are told, and gone down."""
 
+    # Rows on steps that are followed, and how closely their crossings are known.
     starts: int = 6
     tolerance: float = 0.02
+    # By scores so many of them follow labels, and so many slopes of the score.
     by_labels: int = 2
     by_scores: int = 4
+    # Normals are looked at over these shares of the distance, one after the other, and how by labels.
     widths: tuple[float, ...] = (0.3, 0.2, 0.1)
-    fan: tuple[float, ...] = (0.15, 0.3, 0.6, 1.0, 1.5)
     look: Look = Look(width=0.3, steepest=1.5, halvings=4)
+    # A step is asked about at these shares of the way to the projection: beyond it, too, as steps are rough.
+    fan: tuple[float, ...] = (0.15, 0.3, 0.6, 1.0, 1.5)
+    # Columns of the best row are taken back to within 4 to the power of minus this.
     sections: int = 4
+    # Columns that can go back for a gain below `little` may only show a way that ended early: asked again.
     doubts: int = 3
     little: float = 0.008
+    # A column that makes up more than `large` of the squared distance goes back by `less` while the others go
+    # on by what that takes and a `surplus`, unless that is beyond `more`: a smooth boundary allows for it.
     less: float = 0.02
     large: float = 0.05
     more: float = 0.1
     surplus: float = 0.005
+    # Faces by labels: of so many columns with the largest slopes, those with a share above `counts`, this far
+    # before the boundary, each goes by this factor of what crosses it; so many that all cross are a slope.
     face_columns: int = 6
     surely: int = 4
     counts: float = 0.1
     before: float = 2e-3
     more_than_enough: float = 2.0
+    # A row that snapping moved by more, in scales, shows nothing.
     rounded: float = 1e-5
+    # Few changes instead of many are asked about where they make up this share of the distance.
     most_of_it: float = 0.7
 
 
@@ -127,18 +183,25 @@ class StepSettings:
 class SwapSettings:
     """Exchanges by trial."""
 
+    # Rounds, trials in each, those of them that are followed, and rows that are kept between rounds.
     rounds: int = 4
     offspring: int = 96
     followed: int = 24
     parents: int = 8
+    # Kept rows lie this share of their distance apart.
     apart: float = 0.05
+    # The mean place of the row that is changed, the nearest being 0.
     favour: float = 1.5
+    # What is left of the column that is given up; and by what the other row's changes are stretched.
     stays: tuple[float, ...] = (0.0, 0.0, 0.5)
     stretch: tuple[float, ...] = (0.5, 0.8, 1.1, 1.4)
+    # The share of columns that are taken over, at least and at most.
     taken: tuple[float, float] = (0.2, 0.7)
+    # Rows that are taken from, trials, and what is taken back lie within these factors of the best distance.
     near: float = 1.2
     far: float = 2.2
     worthwhile: float = 1.1
+    # A small change is given up as often as one with this share of the cost.
     rarely: float = 0.02
 
 
@@ -147,12 +210,17 @@ class TradeSettings:
     """Trades between two columns."""
 
     rounds: int = 8
-    followed: int = 8
+    # Of what one change saves another column spends these shares.
     shares: tuple[float, ...] = (0.98, 0.4, 0.1)
+    # A change goes back wholly, by one step, or to these shares of it.
     left: tuple[float, ...] = (0.25, 0.5, 0.75)
+    # Trades a round at most, and those of them that are followed.
     most: int = 1000
+    followed: int = 8
+    # Later rounds trade so many rows that lie apart, of so many nearest ones.
     near: int = 40
     several: int = 2
+    # Without a column: so many of the best row's changes are undone, each in so many rows.
     columns: int = 6
     each: int = 3
 
@@ -161,16 +229,22 @@ class TradeSettings:
 class BuySettings:
     """Columns chosen by what they gain and cost."""
 
+    # Values to each side of a column, up to this factor of the best distance.
     points: int = 10
     reach: float = 1.0
+    # The price of score in distance lies between these, and is halved so often.
     prices: tuple[float, float] = (1e-3, 1e4)
     halvings: int = 10
+    # Rounds at most, and those without a gain that end it.
     rounds: int = 12
     idle: int = 3
+    # Ideas of how wrong the gains are in each round, and rows that are followed.
     tried: int = 200
     followed: int = 8
-    more: float = 0.4
+    # Gains are wrong by the exponential of this much noise, and may be smaller, losses larger, by this share.
     wrong: float = 0.4
+    more: float = 0.4
+    # Only rows within this factor of the best distance are asked about.
     at_most: float = 1.1
 
 
@@ -178,10 +252,13 @@ class BuySettings:
 class AroundSettings:
     """Directions that no slope shows."""
 
+    # Single columns are asked about at this share of the best distance.
     along: float = 0.99
+    # Directions all around a query, in so many rounds while they find something, aimed at this factor.
     directions: int = 96
     tries: int = 3
     out: float = 1.5
+    # Balls around the best row, rows in each, and by which share of its width they lie nearer.
     balls: tuple[float, ...] = (0.2, 0.06, 0.02)
     in_a_ball: int = 24
     nearer: float = 0.1
@@ -191,14 +268,20 @@ class AroundSettings:
 class LevelSettings:
     """Other levels and whole numbers."""
 
+    # Numbers that go with other levels: the row's own, stretched by this, and those of so many other rows.
     stretch: float = 2.0
     donors: int = 3
+    # Sets of one or two other levels; the nearest of them also with one number far out, which spends this
+    # share of what is left to the best distance.
+    sets: int = 48
     far_sets: int = 8
     far_share: float = 0.98
-    sets: int = 48
+    # Ways from there, and steps on each.
     followed: int = 6
     rounds: int = 2
+    # Steps that are also taken in pairs, beside a start that reaches.
     paired: int = 24
+    # Rows that exchange their cells.
     parents: int = 16
 
 
@@ -206,10 +289,13 @@ class LevelSettings:
 class StoredSettings:
     """Planes through stored boundary points."""
 
+    # A plane needs so many points for each column, and takes no more than so many.
     fewest: int = 2
     most: int = 20
+    # Points count by the nearness to this power; a little of the identity keeps the fit solvable.
     fading: int = 4
     ridge: float = 1e-6
+    # Rows beyond the plane, in shares of the way to it; stored points to begin with; ways that come first.
     beyond: tuple[float, ...] = (1.03, 1.15, 1.5)
     ends: int = 15
     runners: int = 2

@@ -149,7 +149,7 @@ class Pools:
         pulled = pulled[different(pulled)]
         far = self.ledger.distance(pulled, at[: len(pulled)])
         rest = pulled[np.argsort(far, kind="stable")][settings.nearest :]
-        chosen = np.unique(np.linspace(0, max(len(rest) - 1, 0), settings.farther).astype(int))
+        chosen = np.unique(np.linspace(0, max(len(rest) - 1, 0), settings.blind).astype(int))
         return np.asarray(rest[chosen[: len(rest)]])
 
 
@@ -247,14 +247,14 @@ def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> End
         lambda number: near.rows[near.at == number],
         pools.farther,
         lambda number: _feasible(ledger, corners(ledger.regions, number, draws.of("corners")), number),
-        lambda number: _feasible(ledger, scattered(ledger.regions, number, settings.random, draws), number),
+        lambda number: _feasible(ledger, scattered(ledger.regions, number, settings.blind, draws), number),
         lambda number: _feasible(
-            ledger, scattered(ledger.regions, number, 4 * settings.random, draws.of("more")), number
+            ledger, scattered(ledger.regions, number, 4 * settings.blind, draws.of("more")), number
         ),
     ]
     for rows_of in kinds:
         count = np.bincount(ends.at, minlength=ledger.regions.count)
-        left = at[(count[at] < settings.enough) & ledger.goes_on(at)]
+        left = at[(count[at] < SETTINGS.descent.starts) & ledger.goes_on(at)]
         if not len(left):
             break
         blocks = [rows_of(int(number)) for number in left]
@@ -380,12 +380,12 @@ def corners(regions: Regions, number: int, draws: Draws) -> Matrix:
     start = regions.start[number]
     free = np.flatnonzero(regions.free[number] & ~regions.discrete)
     rng = draws.generator
-    if 0 < len(free) <= SETTINGS.starts.few_corners:
+    if 0 < len(free) and 3 ** len(free) <= SETTINGS.starts.blind:
         choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(
             -1, len(free)
         )
     else:
-        choice = rng.integers(0, 3, size=(SETTINGS.starts.random, len(start)))[:, free]
+        choice = rng.integers(0, 3, size=(SETTINGS.starts.blind, len(start)))[:, free]
     rows = np.tile(start, (len(choice), 1))
     rows[:, free] = np.stack([start, low, high])[choice, free]
     return _with_levels(regions, rows, number, rng)
