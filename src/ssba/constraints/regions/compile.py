@@ -46,6 +46,9 @@ Numbers = NDArray[np.int64]
 MAX_REGIONS = 64
 # Ways that are tried for these, and steps to find ways at all.
 _MOST_TRIED, _MOST_STEPS = 512, 20_000
+# Seconds beyond the budget in which those that clash may still be told from the others: mostly a few
+# milliseconds are needed, and a budget's time may be over by half a second.
+_TO_NAME_A_CLASH = 0.5
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,13 @@ def clashing(
     constraints: Sequence[Constraint],
     deadline: float = math.inf,
 ) -> tuple[Constraint, ...]:
-    """Return constraints that contradict each other and of which none can be left out."""
+    """Return constraints that contradict each other and of which none can be left out.
+
+    That they do is known already. Once the time is over, and a little more, those whose part in it is not
+    known stay.
+    """
     left_out: set[int] = set()
+    deadline += _TO_NAME_A_CLASH
     # Most have no part in it as a rule: many are left out at once, and a half of them where that is too many.
     waiting = [range(len(constraints))]
     while waiting:
