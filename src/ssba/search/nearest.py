@@ -35,9 +35,10 @@ class Search:
     """What is known about all regions while they are searched.
 
     `start_margin` is the score at each start, None where there are labels only. `ends` are rows that reach
-    the target, where the search began. `best` are the ways down that were followed, `steps` the regions whose
-    boundary has steps. `herd` are rows on steps and levels whose columns are taken back and exchanged, with
-    those of `donors`. `at` are the regions that are searched: a start that reaches needs no search.
+    the target, where the search began; it followed `one_way` first where the slope or stored points led, the
+    latter in the regions `from_points`. `best` are the ways down that were followed, `steps` the regions
+    whose boundary has steps. `herd` are rows on steps and levels whose columns are taken back and exchanged,
+    with those of `donors`. `at` are the regions that are searched: a start that reaches needs no search.
     """
 
     ledger: Ledger
@@ -49,6 +50,7 @@ class Search:
     ends: Ends = field(init=False)
     guess: Matrix = field(init=False)
     one_way: Mask = field(init=False)
+    from_points: Mask = field(init=False)
     steps: Mask = field(init=False)
     best: Ways = field(init=False)
     herd: Herd = field(init=False)
@@ -59,7 +61,7 @@ class Search:
         count = self.ledger.regions.count
         self.ends = Ends.none(self.ledger)
         self.guess = np.zeros_like(self.ledger.regions.start)
-        self.one_way, self.steps = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self.one_way, self.from_points, self.steps = (np.zeros(count, dtype=bool) for _ in range(3))
         self.best = ways_from(self.ledger, self.ends.rows, self.ends.at, self.ends.margin)
         self.herd = self.donors = Herd(self.ends.rows, self.ends.at)
         self.all_columns = self.ledger.regions
@@ -173,7 +175,7 @@ def _nearer_than_start(ledger: Ledger, at: Numbers) -> None:
 def _use_stored(search: Search) -> None:
     assert search.stored is not None
     ends, search.guess = stored_ends(search.ledger, search.stored, search.at)
-    search.one_way[ends.at] = True
+    search.one_way[ends.at] = search.from_points[ends.at] = True
     search.ends = search.ends.and_(ends)
 
 
@@ -330,12 +332,11 @@ def _tell_steps(search: Search) -> None:
     search.steps[best.at[rough]] = True
     at = best.at[rough]
     at = at[ledger.goes_on(at)]
+    guided = np.union1d(at[search.one_way[at]], search.on_grid[search.from_points[search.on_grid]])
+    _take_usual_ends(search, guided)
     if not len(at):
         return
     ends = search.ends.of(at)
-    one_way = at[search.one_way[at]]
-    if len(one_way):
-        ends = ends.and_(known_ends(ledger, search.pools, one_way))
     names, group = np.unique(ends.at, return_inverse=True)
     margins = None
     if search.start_margin is not None and ends.margin is not None:
@@ -344,6 +345,14 @@ def _tell_steps(search: Search) -> None:
     crossings = race(rays, group, settings.starts, settings.tolerance, margins=margins)
     search.herd = Herd(crossings.rows, names[crossings.group])
     search.donors = search.herd
+
+
+def _take_usual_ends(search: Search, at: Numbers) -> None:
+    """Begin where a search without guidance does: a plane leads nowhere on steps, and its rows are alike."""
+    usual = known_ends(search.ledger, search.pools, at)
+    draws = search.draws.of("further")
+    usual = usual.and_(further_ends(search.ledger, search.pools, np.setdiff1d(at, usual.at), draws))
+    search.ends = search.ends.of(np.setdiff1d(search.ends.at, usual.at)).and_(usual)
 
 
 def _broad_steps(search: Search) -> None:
