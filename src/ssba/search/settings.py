@@ -1,9 +1,10 @@
 """All numbers that steer the search, by move.
 
 Distances are in the metric's units, shares are of the distance of the best row unless said otherwise.
-`benchmarks/SETTINGS.md` shows what half and double of each number do to distances and rows (`python -m
-benchmarks.ablate settings`). Most make no difference between the two: they bound an effort that ends by
-itself before, or say what is near enough. Those that do have their measurement here.
+`benchmarks/SETTINGS.md` shows what half and double of a number do to distances and rows, for those of races,
+starts and half of the descent so far (`python -m benchmarks.ablate settings`). Most make no difference
+between the two: they bound an effort that ends by itself before, or say what is near enough. Those that do
+have their measurement here.
 """
 
 from dataclasses import dataclass, field
