@@ -113,13 +113,19 @@ class _Inquiry:
         return (self.prober.search if has_ball else self.prober.first_finds)(contexts, rows, reserve)
 
     def explained(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Search for the nearest counterfactual under the terms of attempts for which just one was found."""
-        first = [i for i, one in enumerate(attempts) if one.outcome and not one.outcome.is_nearest]
-        terms = [attempts[i].at(attempts[i].high, self.terms).of(self.context) for i in first]
-        found = list(attempts)
-        for i, nearest in zip(first, self.prober.search(terms), strict=True):
-            if nearest is not None and nearest.best is not None:
-                found[i] = replace(attempts[i], outcome=nearest)
+        """Search for the nearest counterfactual under the terms of attempts for which just one was found.
+
+        Bounds that were brought down to what was found are asked about here for the first time: an attempt
+        under which the search finds nothing is dropped.
+        """
+        first = [one for one in attempts if one.outcome is not None and not one.outcome.is_nearest]
+        terms = [one.at(one.high, self.terms).of(self.context) for one in first]
+        found = [one for one in attempts if one.outcome is None or one.outcome.is_nearest]
+        for one, nearest in zip(first, self.prober.search(terms), strict=True):
+            if nearest is None:
+                found.append(one)
+            elif nearest.best is not None:
+                found.append(replace(one, outcome=nearest))
         return found
 
     def flips_as_explained(self, terms: Sequence[Terms]) -> list[Verdict | None]:
@@ -171,8 +177,19 @@ def _checked(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
     others = [one for one in attempts if not one.flips]
     each = narrowed_each(inquiry.context, flipping, inquiry.terms, inquiry.flips)
     found = checked(inquiry.context, _in_order(each), inquiry.terms, inquiry.flips_as_explained)
-    nearest = [to_nearest(inquiry.context, one) for one in inquiry.explained(found)]
-    return _smallest_each([*nearest, *others])
+    return _smallest_each([*_brought_down(inquiry, inquiry.explained(found)), *others])
+
+
+def _brought_down(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Bring attempts down to what their nearest counterfactuals need, where these are found so as well."""
+    lower = [to_nearest(inquiry.context, one) for one in attempts]
+    changed = [i for i, one in enumerate(lower) if one.high != attempts[i].high]
+    terms = [lower[i].at(lower[i].high, inquiry.terms).of(inquiry.context) for i in changed]
+    found = list(attempts)
+    for i, nearest in zip(changed, inquiry.prober.search(terms), strict=True):
+        if nearest is not None and nearest.best is not None:
+            found[i] = replace(lower[i], outcome=nearest)
+    return found
 
 
 def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[Find | None]) -> list[Attempt]:

@@ -97,9 +97,11 @@ class DescentSettings:
     tree_step: float = 0.2
     # Slopes of scores are differences over this share of the distance.
     near: float = 1e-3
-    # Looks by labels: the first, those of further ways, those around the last plane, the last one.
+    # Looks by labels: the first, those of further ways, those around the last plane, the last one. On 8
+    # smooth cases 3 halvings for further ways take 2% more rows and end 0.1% farther, 2 around the last plane
+    # take 9% fewer and end 0.2% farther (second half of the queries).
     first_look: Look = Look(width=0.05, steepest=2.0, halvings=5)
-    quick_look: Look = Look(width=0.05, steepest=1.6, halvings=3)
+    quick_look: Look = Look(width=0.05, steepest=1.6, halvings=2)
     next_look: Look = Look(width=0.05, steepest=0.6, halvings=3)
     last_look: Look = Look(width=0.02, steepest=0.3, halvings=3)
     # Halvings of further looks where few columns move, without a guess.
