@@ -55,6 +55,15 @@ class TestAsking:
         assert one.ledger.asked.tolist() == [3, 3]
         assert one.ledger.calls.tolist() == [1, 2]
 
+    def test_where_one_row_is_enough_a_query_asks_no_more_once_it_has_one(self) -> None:
+        one = two()
+        one.ledger.door = replace(one.ledger.door, until_found=True)
+        assert one.ledger.ask(ROWS[:2], np.array([0, 1])).reached.tolist() == [False, True]
+        reply = one.ledger.ask(ROWS[1:3], np.array([0, 1]))
+        assert reply.reached.tolist() == [True, False]
+        assert one.ledger.asked.tolist() == [2, 1]
+        assert one.ledger.is_open.tolist() == [True, False]
+
     def test_where_calls_are_dear_a_query_is_closed_after_some(self) -> None:
         one = two()
         one.ledger.door = replace(one.ledger.door, few_calls=np.array([1, 2]))
