@@ -11,7 +11,7 @@ from tests.support import Setting, scored, setting
 
 from ssba.columns.distance import Norm
 from ssba.search.lanes import Herd
-from ssba.search.profile import buy, profile_of
+from ssba.search.profile import _worth_it, buy, profile_of
 
 # Per column a step at each of these values is worth that much score.
 STEPS = [[(0.5, 1.0), (1.5, 0.7)], [(0.4, 0.6), (2.0, 2.5)], [(1.0, 1.2)], [(0.3, 0.2), (0.9, 0.9)]]
@@ -151,3 +151,22 @@ class TestProfile:
         one, parents = begun(setting(ANYWHERE, scale="none"), ORIGIN, HIGH, judge)
         profile = profile_of(one.ledger, parents.rows, parents.at)
         assert np.isfinite(profile.gain).all()
+
+
+def test_only_changes_that_gain_more_than_cheaper_ones_are_weighed() -> None:
+    rng = np.random.default_rng(0)
+    gain = rng.integers(-3, 4, size=(20, 8)).astype(float)
+    cost = rng.integers(0, 5, size=(20, 8)).astype(float)
+    cost[::3, 2] = np.inf
+    kept_gain, kept_cost, place = _worth_it(gain, cost)
+    for j in range(len(gain)):
+        own = np.flatnonzero(np.isfinite(kept_cost[j]))
+        kept = {(gain[j, i], cost[j, i]) for i in place[j, own]}
+        assert kept == set(zip(kept_gain[j, own], kept_cost[j, own], strict=True))
+        finite = [i for i in range(8) if np.isfinite(cost[j, i])]
+        for i in finite:
+            # Whatever is left out is matched by one that costs no more and gains no less.
+            assert any(g >= gain[j, i] and c <= cost[j, i] for g, c in kept)
+        for g, c in kept:
+            # Nothing cheaper gains as much as one that is kept.
+            assert not any(gain[j, i] >= g and cost[j, i] < c for i in finite)
