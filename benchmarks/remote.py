@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,10 +21,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import ssba
-from ssba.options import Calls
+
+if TYPE_CHECKING:
+    # `benchmarks.batch` reads this file with the sources of an earlier commit, too.
+    from ssba.options import Calls
 
 RULES = [*(f"{name} == x.{name}" for name in ("age", "sex", "cp", "ca", "thal")), "chol <= x.chol"]
-CALLS: tuple[Calls, ...] = ("many", "few")
+CALLS: tuple["Calls", ...] = ("many", "few")
 TARGETS = {"labels": "no disease", "scores": 1}
 """What is asked for, by what the endpoint gives; the second class is *no disease*."""
 
