@@ -6,6 +6,7 @@ benchmarks.workers`` on a machine with two idle cores; on a busy one the process
 the processes is part of what is measured: each imports what it needs and builds an explainer.
 """
 
+import argparse
 import math
 import resource
 import statistics
@@ -18,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import ssba
 
-_QUERIES, _WORKERS, _TURNS = 200, 2, 3
+_WORKERS = 2
 _ASKED_FOR = 1.6
 _CENTERS = np.random.default_rng(1).normal(0.5, 1, size=(30, 12)).tolist()
 
@@ -77,16 +78,23 @@ def _processor_seconds() -> float:
 
 def main() -> None:
     """Print a row for each model and turn, in which both ways are taken one after the other."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.workers", description=__doc__)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--turns", type=int, default=3)
+    given = parser.parse_args()
     X = np.random.default_rng(0).normal(size=(4000, 12))
     print(
-        f"| {_QUERIES} queries, same results | one process | {_WORKERS} workers | times as fast | processor |"
+        f"| {given.queries} queries, same results | one process | {_WORKERS} workers "
+        "| times as fast | processor |"
     )
     print("|---|---|---|---|---|")
     for name, model in models(X).items():
         explainer = ssba.Explainer(model, X, target=True)
-        queries = X[~np.array([one.prediction for one in explainer.predict_many(X)], dtype=bool)][:_QUERIES]
+        queries = X[~np.array([one.prediction for one in explainer.predict_many(X)], dtype=bool)][
+            : given.queries
+        ]
         ratios = []
-        for _ in range(_TURNS):
+        for _ in range(given.turns):
             alone, shared = (measured(explainer, queries, count) for count in (1, _WORKERS))
             assert alone.results == shared.results, "the results differ"
             ratios.append(alone.seconds / shared.seconds)
