@@ -87,7 +87,7 @@ class Prober:
 
         What comes after that row in a search only makes it nearer, so whether there is one is known as well.
         """
-        keys = [(one.constraints, one.options) for one in contexts]
+        keys = [_key(one) for one in contexts]
         new = {key: one for key, one in zip(keys, contexts, strict=True) if not self._is_known(key)}
         found = self._run(
             list(new.values()),
@@ -98,6 +98,11 @@ class Prober:
         fresh = dict(zip(new, found, strict=True))
         self.known |= {key: one for key, one in fresh.items() if one is not None}
         return [fresh.get(key) if key in new else self.known[key] for key in keys]
+
+    def has_found(self, context: Context) -> bool:
+        """Tell whether a first find was made under these very constraints and options."""
+        known = self.known.get(_key(context))
+        return known is not None and known.best is not None
 
     def _is_known(self, key: Hashable) -> bool:
         """Tell whether a search was made that more rows would not change."""
@@ -147,6 +152,10 @@ class Prober:
             self.rows_used += sum(one.rows_used for one in some)
             outcome += some
         return outcome
+
+
+def _key(context: Context) -> Hashable:
+    return context.constraints, context.options
 
 
 def find_of(explanation: Explanation) -> Find:

@@ -116,16 +116,16 @@ class _Inquiry:
         """Search for the nearest counterfactual under the terms of attempts for which just one was found.
 
         Bounds that were brought down to what was found are asked about here for the first time: an attempt
-        under which the search finds nothing is dropped.
+        under which the search finds nothing is dropped, and so is one for which no budget is left to ask.
         """
         first = [one for one in attempts if one.outcome is not None and not one.outcome.is_nearest]
         terms = [one.at(one.high, self.terms).of(self.context) for one in first]
         found = [one for one in attempts if one.outcome is None or one.outcome.is_nearest]
         for one, nearest in zip(first, self.prober.search(terms), strict=True):
-            if nearest is None:
-                found.append(one)
-            elif nearest.best is not None:
+            if nearest is not None and nearest.best is not None:
                 found.append(replace(one, outcome=nearest))
+            elif nearest is None and self.prober.has_found(one.at(one.high, self.terms).of(self.context)):
+                found.append(one)
         return found
 
     def flips_as_explained(self, terms: Sequence[Terms]) -> list[Verdict | None]:
