@@ -1,12 +1,17 @@
-"""Boundary points on a GPU, through the public API, beside what the model alone takes for the same rows.
+"""Boundary points and queries on a GPU, through the public API; points beside what the model alone takes.
 
 Run it with ``python -m benchmarks.gpu`` where torch sees a GPU (elsewhere it runs on the CPU, with fewer
 points). Medians over repeats after a warm-up, by events of the device. "Bare predict" asks the model about as
 many rows as the bisection does, in batches of the same size that lie on the device already. "Plain torch" is
 the same bisection written by hand, without pairs that never repeat, checks, or a set that can be used.
+
+Queries are explained side by side; the search is what lies between the first question about a region and the
+last. How near answers are is told by a limit that is found by other means: steps onto the plane of the
+network's gradient, from the answers and from 24 background rows, without regard to the data's range.
 """
 
 import argparse
+import copy
 import platform
 import statistics
 import time
@@ -20,6 +25,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import ssba
 from ssba.boundary.bisection import steps_for
+from ssba.pipeline import answer, nearest_rows
 
 COLUMNS, BACKGROUND, TOLERANCE = 50, 20_000, 1e-3
 PAPER = "the paper: 6.2 s for 689,574 points, drawn with replacement"
@@ -150,6 +156,82 @@ def measure(case: Case, points: int, device: str, repeats: int) -> Measured:
     )
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What explaining many queries took, in milliseconds, and how near the answers are to the limit."""
+
+    whole: float
+    search: float
+    mean: float
+    worst: float
+    rows: float
+
+
+def answers(count: int, device: str, repeats: int) -> Answers:
+    """Explain so many queries of the network, all at once."""
+    torch.manual_seed(0)
+    data = np.random.default_rng(0).normal(size=(BACKGROUND, COLUMNS)).astype(np.float32)
+    model = network(data).to(device)
+    explainer = ssba.Explainer(model, data, target=1)
+    with torch.no_grad():
+        reaches = (model(torch.as_tensor(data, device=device))[:, 0] > 0).cpu().numpy()
+    queries = data[~reaches][:count]
+    searched: list[float] = []
+    search = nearest_rows.search_nearest
+
+    def timed(states: Any) -> None:
+        begun = time.perf_counter()
+        search(states)
+        searched.append((time.perf_counter() - begun) * 1e3)
+
+    answer.search_nearest = timed  # type: ignore[attr-defined]
+    try:
+        explained = explainer.explain_many(queries)
+        searched.clear()
+        whole = []
+        for _ in range(repeats):
+            begun = time.perf_counter()
+            explained = explainer.explain_many(queries)
+            whole.append((time.perf_counter() - begun) * 1e3)
+    finally:
+        answer.search_nearest = search  # type: ignore[attr-defined]
+    found = np.array([one.best.distance for one in explained if one.best is not None])
+    own = np.array([list(one.best.values.values()) for one in explained if one.best is not None])
+    others = np.repeat(data[reaches][:24, None], len(queries), axis=1)
+    ratio = found / limits(model, queries, [own, *others], data.std(axis=0), device)
+    rows = float(np.mean([one.rows_used for one in explained]))
+    return Answers(
+        statistics.median(whole), sum(searched) / repeats, float(ratio.mean()), float(ratio.max()), rows
+    )
+
+
+def limits(model: Any, queries: Any, ends: Any, scale: Any, device: str) -> Any:
+    """Return how far the nearest row that reaches is from each query, as far as steps from ends show.
+
+    A step goes toward the foot of the plane that the network's gradient shows. `ends` are ``[starts, queries,
+    columns]``; the boundary is looked for a little before and beyond where the steps lead.
+    """
+    units = torch.as_tensor(scale, device=device, dtype=torch.float64)
+    start = torch.as_tensor(queries, device=device, dtype=torch.float64) / units
+    exact = copy.deepcopy(model).double()
+    best = torch.full((len(queries),), torch.inf, device=device, dtype=torch.float64)
+    for end in ends:
+        z = torch.as_tensor(end, device=device, dtype=torch.float64) / units
+        for pace in [0.7] * 40 + [0.2] * 40:
+            z = z.detach().requires_grad_()
+            logit = exact(z * units)[:, 0]
+            (slope,) = torch.autograd.grad(logit.sum(), z)
+            with torch.no_grad():
+                along = ((start - z) * slope).sum(dim=1) + logit
+                z = torch.lerp(z, start - slope * (along / (slope * slope).sum(dim=1))[:, None], pace)
+        with torch.no_grad():
+            for share in torch.linspace(0.95, 1.1, 301, device=device, dtype=torch.float64):
+                there = torch.lerp(start, z, share)
+                far = torch.linalg.norm(there - start, dim=1)
+                best = torch.where((exact(there * units)[:, 0] >= 0) & (far < best), far, best)
+    return best.cpu().numpy()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=15)
@@ -167,6 +249,12 @@ def main() -> None:
             figures = one.ours, one.predict, one.ours / one.predict, one.plain
             shown = " | ".join(f"{figure:.2f}" for figure in figures)
             print(f"| {case.name} | {points:,} | {shown} |", flush=True)
+    print("\n| queries of the MLP | ms in all | ms of the search | over the limit, mean / worst | rows |")
+    print("|---|---|---|---|---|")
+    for count in (1, 100, 1000) if has_gpu else (20,):
+        told = answers(count, device, max(3, given.repeats // 3))
+        near = f"{told.mean:.4f} / {told.worst:.3f}"
+        print(f"| {count:,} | {told.whole:.0f} | {told.search:.0f} | {near} | {told.rows:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 # From version 2 on, NumPy itself is such a namespace; that spares a wrapper around each call.
 _NUMPY = np if hasattr(np, "astype") else array_namespace(np.empty(0))
+_NAMESPACES: dict[type, Any] = {np.ndarray: _NUMPY}
 
 # Cells that are worked on at a time; more would not fit into the processor's cache.
 _CELLS_AT_ONCE = 1 << 16
+# Half a gigabyte of 64-bit numbers outweighs the latency of a device, and leaves room for a few such arrays.
+_CELLS_ON_DEVICE = 1 << 26
 
 Array: TypeAlias = Any
 """An array of any namespace; the standard has no static type that checkers understand yet."""
@@ -23,11 +26,13 @@ Array: TypeAlias = Any
 
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that the arrays share."""
-    # Kernels ask this all the time, mostly about NumPy arrays: these are told by their type alone.
-    for array in arrays:
-        if type(array) is not np.ndarray:
-            return array_namespace(*arrays)
-    return _NUMPY
+    # Kernels ask this all the time: arrays of one type share a namespace.
+    (kind, *others) = {type(array) for array in arrays}
+    if others:
+        return array_namespace(*arrays)
+    if kind not in _NAMESPACES:
+        _NAMESPACES[kind] = array_namespace(*arrays)
+    return _NAMESPACES[kind]
 
 
 def like(values: Any, reference: Array) -> Array:
@@ -38,7 +43,9 @@ def like(values: Any, reference: Array) -> Array:
     """
     if type(reference) is np.ndarray:
         return np.asarray(values)
-    return array_namespace(reference).asarray(np.asarray(values), device=device(reference))
+    if type(values) is type(reference):
+        return values
+    return namespace(reference).asarray(np.asarray(values), device=device(reference))
 
 
 def to_numpy(array: Array) -> Any:
@@ -80,16 +87,67 @@ def between(start: Array, end: Array) -> Callable[[Array], Array]:
 
 
 def choose(rows: Array, numbers: Any) -> Array:
-    """Return the rows with the given numbers, in their order.
+    """Return the rows with the given numbers, in their order; these lie on the host, or beside the rows.
 
     >>> choose(np.array([[1.0], [2.0], [3.0]]), [2, 0])
     array([[3.],
            [1.]])
     """
-    numbers = np.asarray(numbers, dtype=np.int64)
     if type(rows) is np.ndarray:
-        return rows.take(numbers, axis=0)
-    return namespace(rows).take(rows, like(numbers, rows), axis=0)
+        return rows.take(np.asarray(numbers, dtype=np.int64), axis=0)
+    if type(numbers) is not type(rows):
+        numbers = like(np.asarray(numbers, dtype=np.int64), rows)
+    if hasattr(rows, "index_select"):
+        # The function of array-api-compat is for numbers below zero, too, and takes three steps.
+        return rows.index_select(0, numbers)
+    return namespace(rows).take(rows, numbers, axis=0)
+
+
+def put(rows: Array, numbers: Any, values: Array) -> None:
+    """Write over the rows with the given numbers.
+
+    >>> rows = np.zeros((3, 1))
+    >>> put(rows, [2, 0], np.array([[5.0], [7.0]]))
+    >>> rows.ravel().tolist()
+    [7.0, 0.0, 5.0]
+    """
+    rows[numbers if type(rows) is np.ndarray else like(numbers, rows)] = values
+
+
+def by_row(values: Any, rows: Array) -> Array:
+    """Return a number for each of some rows as a column beside them, for arithmetic with the rows.
+
+    >>> by_row([2.0, 3.0], np.ones((2, 2))).tolist()
+    [[2.0], [3.0]]
+    """
+    return like(values, rows)[:, None]
+
+
+def row_sums(*matrices: Array) -> list[NDArray[np.float64]]:
+    """Return the sums of the rows of some matrices on the host, which is waited for once.
+
+    >>> [sums.tolist() for sums in row_sums(np.ones((2, 3)), np.zeros((2, 3)))]
+    [[3.0, 3.0], [0.0, 0.0]]
+    """
+    xp = namespace(*matrices)
+    return on_host(*(xp.sum(one, axis=1) for one in matrices))
+
+
+def on_host(*vectors: Array) -> list[NDArray[np.float64]]:
+    """Return vectors of one length on the host, which is waited for once; elsewhere than there as floats.
+
+    >>> [one.tolist() for one in on_host(np.ones(2), np.zeros(2))]
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    if type(vectors[0]) is np.ndarray:
+        return list(vectors)
+    xp = namespace(*vectors)
+    return list(to_numpy(xp.stack([xp.astype(one, xp.float64) for one in vectors])))
+
+
+def copied(rows: Array) -> Array:
+    """Return a copy."""
+    return rows.copy() if type(rows) is np.ndarray else namespace(rows).asarray(rows, copy=True)
 
 
 def repeated(row: Array, count: int) -> Array:
@@ -97,33 +155,62 @@ def repeated(row: Array, count: int) -> Array:
     return namespace(row).tile(row[None, :], (count, 1))
 
 
-def blocks(count: int, cells: int) -> Iterator[slice]:
+def blocks(count: int, cells: int, beside: Array = None) -> Iterator[slice]:
     """Yield parts of so many things, each of as many as can be worked on in the processor's cache.
 
-    `cells` is how many numbers one of them takes.
+    `cells` is how many numbers one of them takes. On another device than the host there is more room.
 
     >>> list(blocks(5, cells=_CELLS_AT_ONCE // 3))
     [slice(0, 3, None), slice(3, 6, None)]
     """
-    size = max(1, _CELLS_AT_ONCE // max(1, cells))
+    room = _CELLS_AT_ONCE if beside is None or type(beside) is np.ndarray else _CELLS_ON_DEVICE
+    size = max(1, room // max(1, cells))
     return (slice(begin, begin + size) for begin in range(0, count, size))
 
 
-def lowest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Return the places of the lowest values of each row, in order; of equal ones the first come first.
+def lowest(values: Array, count: int) -> NDArray[np.int64]:
+    """Return the places of the lowest values of each row, in order, on the host; of equal ones the first.
 
     >>> lowest(np.array([[3.0, 1.0, 2.0, 1.0], [0.0, 0.0, 5.0, 0.0]]), 2)
     array([[1, 3],
            [0, 1]])
     """
     count = min(count, values.shape[1])
-    if not values.size or not count:
+    if not len(values) or not count:
         return np.empty((len(values), count), dtype=np.int64)
+    if type(values) is not np.ndarray:
+        return np.asarray(to_numpy(namespace(values).argsort(values, axis=1, stable=True)[:, :count]))
     last = np.partition(values, count - 1, axis=1)[:, count - 1 : count]
     row, place = np.nonzero(values <= last)
     place = place[np.lexsort((values[row, place], row))]
     first = np.searchsorted(row, np.arange(len(values)))
     return np.asarray(place[first[:, None] + np.arange(count)], dtype=np.int64)
+
+
+def sigmoid(values: Array) -> Array:
+    """Return the logistic function of numbers.
+
+    >>> float(sigmoid(np.zeros(1))[0])
+    0.5
+    """
+    if type(values) is not np.ndarray:
+        return namespace(values).sigmoid(values)
+    from scipy.special import expit  # takes a while to import
+
+    return expit(values)
+
+
+def softmax(values: Array) -> Array:
+    """Return exponentials of numbers as shares of their sum in each row.
+
+    >>> softmax(np.zeros((1, 2))).tolist()
+    [[0.5, 0.5]]
+    """
+    if type(values) is not np.ndarray:
+        return namespace(values).softmax(values, dim=1)
+    from scipy import special  # takes a while to import
+
+    return special.softmax(values, axis=1)
 
 
 def marked(mask: Array) -> list[int]:

@@ -252,7 +252,7 @@ def by_labels(
     width, steepest, halvings = look
     how = np.full(len(z), width), np.full(len(z), steepest), np.full(len(z), halvings)
     guess = np.zeros_like(z) if guess is None else np.array(guess, dtype=float, ndmin=2)
-    return label_normals(one.ledger, z, one.at, how, guess)
+    return np.asarray(label_normals(one.ledger, z, one.at, how, guess))
 
 
 class TestUnit:
@@ -273,11 +273,11 @@ class TestUnit:
 
 def narrow(one: Lanes, z: Matrix, width: float) -> Matrix:
     here = np.asarray(one.judge(z).margin)
-    return score_slopes(one.ledger, z, one.at, here, np.full(len(z), width))
+    return np.asarray(score_slopes(one.ledger, z, one.at, here, np.full(len(z), width)))
 
 
 def broad(one: Lanes, z: Matrix, width: float) -> Matrix:
-    return broad_slopes(one.ledger, z, one.at, np.full(len(z), width))
+    return np.asarray(broad_slopes(one.ledger, z, one.at, np.full(len(z), width)))
 
 
 @pytest.mark.parametrize("slopes", [narrow, broad])

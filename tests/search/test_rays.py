@@ -43,7 +43,7 @@ def rays_of(one: Lanes, ends: Any) -> Rays:
 
 
 def at_share(rays: Rays, share: float) -> Matrix:
-    return rays.rows(np.arange(len(rays.a)), np.full(len(rays.a), share))
+    return np.asarray(rays.all_rows(np.full(len(rays.a), share)))
 
 
 def ends_beyond(count: int, seed: int = 0) -> Matrix:

@@ -237,7 +237,7 @@ def is_legal(where: Setting, rows: Matrix) -> bool:
 def pulled(one: Lanes, rows: Any, **how: Any) -> Matrix:
     """Take back the columns of rows of the only region."""
     rows = np.array(rows, dtype=float)
-    return pull_back(one.ledger, rows, zeros(len(rows)), DRAWS, **how)[0]
+    return np.asarray(pull_back(one.ledger, rows, zeros(len(rows)), DRAWS, **how)[0])
 
 
 def by(reached: Any, *texts: str, where: Setting = SPACE, query: Any = START) -> Lanes:

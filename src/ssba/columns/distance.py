@@ -17,12 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import mapping, number
-from ssba.arrays import Array, namespace
+from ssba.arrays import Array, like, namespace
 from ssba.columns.features import Feature, unknown_columns
 from ssba.errors import ArgumentError, SchemaError
 
 # Squares of numbers between these neither vanish nor overflow.
 _SMALLEST, _LARGEST = 1e-150, 1e150
+
+
+def is_lost(distance: Array) -> Array:
+    """Tell which distances may have been lost with their squares."""
+    return (distance <= _SMALLEST) | (distance >= _LARGEST)
+
+
 Norm = Literal["l2", "l1", "gower"]
 ScaleName = Literal["std", "mad", "range", "none"]
 
@@ -55,6 +62,11 @@ class Metric:
         gap = xp.where(self.discrete | missing, xp.astype(changed_cells(Z, x), gap.dtype), gap)
         return gap * self.weight
 
+    def beside(self, rows: Array) -> "Metric":
+        """Return the metric for rows that lie elsewhere."""
+        scale, weight, discrete = (like(one, rows) for one in (self.scale, self.weight, self.discrete))
+        return Metric(self.norm, scale, weight, discrete)
+
     @cached_property
     def _all_numbers(self) -> bool:
         return not bool(namespace(self.discrete).any(self.discrete))
@@ -76,6 +88,20 @@ class Metric:
     def distance(self, Z: Array, x: Array) -> Array:
         """Return the distance of each row of `Z` from `x`."""
         return self.total(self.parts(Z, x))
+
+    def distance_of_numbers(self, Z: Array, x: Array) -> Array:
+        """Return the distance of rows where all columns hold numbers, and none is missing.
+
+        Unlike that of `distance` it may be lost, to 0 or to infinity, where squares are.
+        """
+        xp = namespace(Z)
+        gap = Z - x
+        gap /= self.scale
+        gap *= self.weight
+        if self.norm != "l2":
+            return xp.sum(xp.abs(gap), axis=-1)
+        gap *= gap
+        return xp.sqrt(xp.sum(gap, axis=-1))
 
     def total(self, parts: Array) -> Array:
         """Add up contributions along the last axis, as the norm says."""

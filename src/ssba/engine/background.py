@@ -74,6 +74,14 @@ class Background:
     target: Any
     seed: int
 
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether the model gets encoded rows as they are: numbers, levels 0 and 1, no missing cells."""
+        features = self.judging.space.features
+        return all(
+            one.kind != "date" and (not one.has_levels or one.is_zero_one) for one in features
+        ) and not bool(np.isnan(self.rows).any())
+
     def reaching(
         self, X: Matrix, held: NDArray[np.bool_], goals: Sequence[Goal], is_over: IsOver
     ) -> list[Numbers]:

@@ -85,21 +85,13 @@ def beside_model(background: Background, stream: Stream, oracle: Oracle) -> Besi
     kept = background.beside
     key = (stream.key, *device.place())
     if key not in kept:
-        if not _are_numbers(background):
+        if not background.are_numbers:
             return None
         kept.clear()
         kept[key] = _brought(background, stream, device)
     cells = _CELLS_IN_CACHE if device.place()[0] == "cpu" else _CELLS_ON_DEVICE
     pairs = max(_FEWEST_PAIRS, cells // len(background.judging.space.features))
     return Beside(kept[key], device, reached, oracle, pairs)
-
-
-def _are_numbers(background: Background) -> bool:
-    """Whether encoded rows are what the model gets: numbers, and levels 0 and 1, without missing cells."""
-    features = background.judging.space.features
-    return all(
-        one.kind != "date" and (not one.has_levels or one.is_zero_one) for one in features
-    ) and not bool(np.isnan(background.rows).any())
 
 
 def _brought(background: Background, stream: Stream, device: OnDevice) -> Stream:

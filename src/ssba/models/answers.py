@@ -105,7 +105,9 @@ class Model:
             labels=around(self.labels),
             output=around(self.output),
             verdict=around(self.verdict),
-            on_device=None if device is None else replace(device, answer=around(device.answer)),
+            on_device=None
+            if device is None
+            else replace(device, answer=around(device.answer), steady=around(device.steady)),
         )
 
 
@@ -130,6 +132,13 @@ def first_highest(scores: Array) -> Array:
     short = scores.shape[1] == 2  # argmax over so short an axis takes eight times as long
     highest: Array = xp.astype(scores[:, 1] > scores[:, 0], xp.int64) if short else xp.argmax(scores, axis=1)
     return highest
+
+
+def in_64_bits(answers: Array) -> Array:
+    """Return answers as 64-bit floats, which hold every smaller float exactly."""
+    xp = namespace(answers)
+    wide: Array = xp.astype(answers, xp.float64, copy=False)
+    return wide
 
 
 def plain(scalar: Any) -> Any:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, final
 
 import numpy as np
-from scipy.special import expit, softmax
 
-from ssba.arrays import namespace
+from ssba.arrays import namespace, sigmoid, softmax
 from ssba.errors import ModelError
-from ssba.models.answers import Array, Model, Output, fingerprint, first_highest, plain
+from ssba.models.answers import Array, Model, Output, fingerprint, first_highest, in_64_bits, plain
 from ssba.models.on_device import OnDevice
 
 _CELLS_SHOWN = 12
@@ -271,7 +270,7 @@ def _above(raw: Array, threshold: float) -> Array:
 _PROBABILITY = _Reading(
     classes=(0, 1),
     label=lambda raw: _above(raw, 0.5),
-    score=lambda raw: np.stack([1.0 - raw, raw], axis=1),
+    score=lambda raw: namespace(raw).stack([1.0 - raw, raw], axis=1),
     probabilities=True,
     within_unit=True,
 )
@@ -280,7 +279,7 @@ _PROBABILITY = _Reading(
 _LOGIT = _Reading(
     classes=(0, 1),
     label=lambda raw: _above(raw, 0.0),
-    score=lambda raw: np.stack([expit(-raw), expit(raw)], axis=1),
+    score=lambda raw: namespace(raw).stack([sigmoid(-raw), sigmoid(raw)], axis=1),
     probabilities=True,
 )
 
@@ -288,7 +287,7 @@ _LOGIT = _Reading(
 def _columns(answer: Array, beyond: Beyond) -> _Reading:
     classes = tuple(range(answer.shape[1]))
     if beyond == "logits" and not are_probabilities(answer):
-        return _Reading(classes, first_highest, lambda raw: softmax(raw, axis=1), probabilities=True)
+        return _Reading(classes, first_highest, softmax, probabilities=True)
     return _Reading(classes, first_highest, lambda raw: raw, probabilities=are_probabilities(answer))
 
 
@@ -313,12 +312,18 @@ def _scores_model(trial: Trial, reading: _Reading) -> Model:
     seen = read(floats(trial.answer, trial.rows))
     mark = fingerprint(trial.name, reading.classes, seen)
     found = Model(trial.name, reading.classes, True, reading.probabilities, mark, seen, labels, both, both)
-    return replace(found, on_device=_read_by(trial.on_device, reading.label))
+    return replace(found, on_device=_read_by(trial.on_device, reading))
 
 
-def _read_by(device: OnDevice | None, label: Callable[[Array], Array]) -> OnDevice | None:
-    """Return the way to ask on the device, with labels read from the same floats as on the host."""
-    return None if device is None else replace(device, label=lambda raw: label(one_column(raw)))
+def _read_by(device: OnDevice | None, reading: _Reading) -> OnDevice | None:
+    """Return the way to ask on the device; labels and scores are read from floats as on the host."""
+    if device is None:
+        return None
+    return replace(
+        device,
+        label=lambda raw: reading.label(one_column(raw)),
+        score=lambda raw: reading.score(in_64_bits(one_column(raw))),
+    )
 
 
 def _refuse_other_form(call: Call, raw: Array, rows: Any, width: tuple[int, ...]) -> NoReturn:

@@ -20,14 +20,25 @@ class OnDevice:
         Puts rows of the host there; with `wide`, in 64 bits.
     answer
         From rows on the device to raw answers there: one number a row, or a column a class.
+    steady
+        The same, with answers to a row that do not depend on the others.
     label
         From raw answers to the numbers of classes, in the order of `Model.classes`; None for regressors.
+    score
+        From raw answers to the scores of classes, in 64 bits; None for regressors.
     """
 
     place: Callable[[], tuple[str, str]]
     bring: Callable[[Any, bool], Array]
     answer: Callable[[Array], Array]
+    steady: Callable[[Array], Array]
     label: Callable[[Array], Array] | None = None
+    score: Callable[[Array], Array] | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the device has a memory of its own, so that rows have to be brought there."""
+        return self.place()[0] != "cpu"
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, assert_never, final
 import numpy as np
 
 from ssba.arguments import is_number, listing
+from ssba.arrays import namespace
 from ssba.errors import TargetError
 from ssba.models.answers import Array, Model, Output, first_highest, plain
 
@@ -284,13 +285,18 @@ def judge(goal: Goal, output: Output, classes: tuple[Any, ...] | None) -> Reply:
             score = _scores(goal, output)[:, _index(classes, label)]
             # An end that every probability lies within has no margin.
             below = at_most - score if at_most < 1 else inf
-            margin = np.minimum(score - at_least, below) if at_least > 0 else np.asarray(at_most - score)
+            margin = _lesser(score - at_least, below) if at_least > 0 else at_most - score
         case ValueBetween(low, high):
             values = _values(goal, output)
-            margin = np.minimum(values - low, high - values)
+            margin = _lesser(values - low, high - values)
         case _:
             assert_never(goal)
-    return Reply(np.asarray(margin >= 0), margin)
+    return Reply(margin >= 0, margin)
+
+
+def _lesser(one: Array, other: Array | float) -> Array:
+    lesser: Array = namespace(one).clip(one, None, other)
+    return lesser
 
 
 def describe(goal: Goal) -> str:
@@ -338,24 +344,29 @@ def shown(
 
 
 # The largest margin that still says "not reached", for ties the labels decided the other way.
-_JUST_OUTSIDE = -np.finfo(np.float64).tiny
+_JUST_OUTSIDE = -float(np.finfo(np.float64).tiny)
 
 
 def _judge_labels(output: Output, classes: tuple[Any, ...] | None, label: Any, *, leave: bool) -> Reply:
     labels = _labels(output, classes)
-    reached = np.asarray(labels != label if leave else labels == label, dtype=bool)
+    reached = labels != label if leave else labels == label
+    if isinstance(labels, np.ndarray):
+        reached = np.asarray(reached, dtype=bool)
     if output.scores is None:
         return Reply(reached, None)
-    index = _index(classes, label)
+    xp, index = namespace(output.scores), _index(classes, label)
     lead = output.scores[:, index] - _best_other(output.scores, index)
     margin = -lead if leave else lead
-    return Reply(reached, np.where(reached, np.maximum(margin, 0.0), np.minimum(margin, _JUST_OUTSIDE)))
+    return Reply(reached, xp.where(reached, xp.clip(margin, 0.0, None), xp.clip(margin, None, _JUST_OUTSIDE)))
 
 
 def _best_other(scores: Array, index: int) -> Array:
     if scores.shape[1] == 2:
         return scores[:, 1 - index]
-    return np.asarray(np.delete(scores, index, axis=1).max(axis=1))
+    xp = namespace(scores)
+    others = xp.concat([scores[:, :index], scores[:, index + 1 :]], axis=1)
+    best: Array = xp.max(others, axis=1)
+    return best
 
 
 def _labels(output: Output, classes: tuple[Any, ...] | None) -> Array:

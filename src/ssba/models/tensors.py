@@ -19,7 +19,7 @@ from ssba.models.on_device import OnDevice
 
 # What a call gets: enough rows to outweigh its fixed cost, few enough that one row more hardly shows. On a
 # processor more than so many are shared among threads, whose number then matters.
-_ROWS_ON_CPU, _ROWS_ON_DEVICE = 64, 1024
+_ROWS_ON_CPU, _ROWS_ON_DEVICE = 64, 8192
 
 
 def is_torch_module(model: Any) -> bool:
@@ -69,7 +69,10 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
 
 
 def torch_on_device(
-    like: Callable[[], Any], ask: Callable[[Any], Any], label: Callable[[Any], Any] | None = None
+    like: Callable[[], Any],
+    ask: Callable[[Any], Any],
+    label: Callable[[Any], Any] | None = None,
+    score: Callable[[Any], Any] | None = None,
 ) -> OnDevice:
     """Return how torch is asked about rows on the device of `like()`, and in its dtype."""
     torch = sys.modules["torch"]
@@ -83,7 +86,10 @@ def torch_on_device(
         dtype = torch.float64 if wide else to.dtype
         return torch.as_tensor(np.ascontiguousarray(rows), device=to.device).to(dtype)
 
-    return OnDevice(place, bring, ask, label)
+    def steady(rows: Any) -> Any:
+        return ask(rows) if like().dtype == torch.float64 else _in_equal_batches(torch, ask, rows)
+
+    return OnDevice(place, bring, ask, steady, label, score)
 
 
 def _in_equal_batches(torch: Any, ask: Callable[[Any], Any], rows: Any) -> Any:

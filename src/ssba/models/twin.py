@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ssba.models.answers import Array, Model, first_highest
+from ssba.models.answers import Array, Model, first_highest, in_64_bits
 from ssba.models.calls import Call, Needs, numbers_model, try_out
 from ssba.models.kinds import classifier, score_calls
 from ssba.models.on_device import OnDevice
@@ -83,7 +83,9 @@ def _on_device(twin: Any) -> OnDevice:
         with sys.modules["torch"].no_grad():
             return twin(rows)
 
-    return torch_on_device(lambda: twin, ask, None if twin.classes is None else first_highest)
+    if twin.classes is None:
+        return torch_on_device(lambda: twin, ask)
+    return torch_on_device(lambda: twin, ask, first_highest, in_64_bits)
 
 
 def original_of(twin: Any, rows: Any, needs: Needs, adapt: Adapt) -> Model:

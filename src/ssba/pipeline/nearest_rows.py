@@ -13,10 +13,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ssba.arrays import to_numpy
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
+from ssba.models.on_device import OnDevice, is_out_of_memory
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import Freely, reader_of
+from ssba.pipeline.beside_search import device_of, fit_beside, ledger_beside, reader_beside
 from ssba.pipeline.course import Stage
 from ssba.pipeline.state import QueryState, Searching, States, Vector
 from ssba.search.archive import Archive, look_at_new, share_out
@@ -31,6 +34,8 @@ _WAVES = (4, 16, 64)
 FEW_CALLS = {"scores": 19, "labels": 34}
 """In how many calls one search asks where they are dear; checks before and after it take up to six."""
 
+Chosen = Sequence[tuple[int, int]]
+"""Regions to search: the numbers of queries, and of regions of theirs."""
 Question = TypeVar("Question")
 Answered = TypeVar("Answered")
 
@@ -66,18 +71,51 @@ def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
     return [i for i in order if state.found.begins_nearer(regions[i])]
 
 
-def _search(states: States, chosen: Sequence[tuple[int, int]]) -> None:
-    ledger = ledger_of(states, [(number, states[number].query.regions[i]) for number, i in chosen])
-    shared = [state.pool for state in states]
+def _search(states: States, chosen: Chosen) -> None:
+    """Search regions beside the model where that is possible, and what is left of them on the host."""
+    left, device = list(chosen), device_of(states)
+    if device is not None:
+        fits = fit_beside(states, [(number, states[number].query.regions[i]) for number, i in chosen])
+        left = [one for one, fine in zip(chosen, fits, strict=True) if not fine]
+        left += _search_beside(states, [one for one in chosen if one not in set(left)], device)
+    if left:
+        ledger = ledger_of(states, [(number, states[number].query.regions[i]) for number, i in left])
+        _search_in(ledger, states, left)
+
+
+def _search_beside(states: States, chosen: Chosen, device: OnDevice) -> list[tuple[int, int]]:
+    """Search regions beside the model, fewer at a time where its memory ends; return what is for the host."""
+    waiting, left = [list(chosen)], []
+    while waiting:
+        some = waiting.pop()
+        lanes = [(number, states[number].query.regions[i]) for number, i in some]
+        try:
+            ledger = ledger_beside(ledger_of(states, lanes), door_of(states, device=device), device)
+            gone = set(_search_in(ledger, states, some))
+            left += [one for one in some if one[0] in gone]
+        except Exception as error:
+            queries = sorted({number for number, _ in some})
+            if not is_out_of_memory(error) or len(queries) == 1:
+                # The host tells what is wrong with the model, if anything is.
+                left += some
+                continue
+            first = set(queries[: len(queries) // 2])
+            waiting += [[one for one in some if (one[0] in first) == half] for half in (False, True)]
+    return left
+
+
+def _search_in(ledger: Ledger, states: States, chosen: Chosen) -> list[int]:
+    """Search some regions, and give their queries what was found; return those that need the host."""
+    shared = {number: states[number].pool for number in {number for number, _ in chosen}}
     pools = [shared[number] for number, _ in chosen]
-    stored = (
-        [states[number].stored for number, _ in chosen] if any(state.stored for state in states) else None
-    )
-    search_all(ledger, _pools(ledger, pools), states[0].engine.seed, stored, _watcher(states, chosen))
+    stored = [states[number].stored for number, _ in chosen]
+    some = stored if any(one is not None for one in stored) else None
+    left = search_all(ledger, _pools(ledger, pools), states[0].engine.seed, some, _watcher(states, chosen))
     hand_over(states, [states[number].found.archives[i] for number, i in chosen], ledger)
+    return [int(number) for number in left]
 
 
-def _watcher(states: States, chosen: Sequence[tuple[int, int]]) -> Moved:
+def _watcher(states: States, chosen: Chosen) -> Moved:
     """Return what notes how far the queries of a search have come; those that left it are through."""
     course, mine = states[0].limits.course, sorted({number for number, _ in chosen})
     course.reach([states[number] for number in mine], Stage.NEAREST, part=0, ahead=0)
@@ -156,18 +194,30 @@ def _pools(ledger: Ledger, pools: Sequence[Pool]) -> Pools:
     return Pools(ledger, kept, np.array([numbers[id(pool)] for pool in pools]))
 
 
-def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool = False) -> Door:
-    """Return the way to ask the model about rows of several queries at once, and to read its answers."""
+def door_of(
+    states: States,
+    most_rows: float | Vector = np.inf,
+    *,
+    freely: bool = False,
+    device: OnDevice | None = None,
+) -> Door:
+    """Return the way to ask the model about rows of several queries at once, and to read its answers.
+
+    Rows come from the host, or lie on the model's `device`.
+    """
     engine, clock = states[0].engine, states[0].limits.clock
     judging, oracle = engine.judging, engine.judging.oracle()
     missing = np.isnan(np.stack([state.x for state in states]))
     course = states[0].limits.course
     places = course.places(states)
     reading = reader_of(states, freely=freely)
+    beside = None if device is None else reader_beside(states, device)
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
         begun = time.monotonic()
-        if judging.batch_matters and (query != query[0]).any():
+        if beside is not None:
+            reply = beside(Z, query)
+        elif judging.batch_matters and (query != query[0]).any():
             reply = _one_by_one(ask, Z, query)
         else:
             reply = read(Z, query)
@@ -190,6 +240,7 @@ def door_of(states: States, most_rows: float | Vector = np.inf, *, freely: bool 
         states[0].limits.is_over,
         _few_calls(states),
         states[0].limits.until_found,
+        widely=device is not None,
     )
 
 
@@ -223,12 +274,13 @@ def hand_over(
     """
     regions = ledger.regions
     if ledger.hits:
-        rows, at, far = (np.concatenate(parts) for parts in zip(*ledger.hits, strict=True))
-        share_out(archives, rows, at, far)
-    margins, owners = ledger.miss_margin.tolist(), regions.query.tolist()
+        hits, at, far = zip(*ledger.hits, strict=True)
+        rows = np.concatenate([to_numpy(one) for one in hits])
+        share_out(archives, rows, np.concatenate(at), np.concatenate(far))
+    misses, margins, owners = to_numpy(ledger.miss), ledger.miss_margin.tolist(), regions.query.tolist()
     for number, archive in enumerate(archives):
         if margins[number] > archive.miss_margin:
-            archive.miss, archive.miss_margin = ledger.miss[number], margins[number]
+            archive.miss, archive.miss_margin = misses[number], margins[number]
     missed = _missed_by_query(ledger)
     # Of a query with several regions, the first one's archive counts the rows.
     counting = dict(zip(reversed(owners), reversed(archives), strict=True))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ssba.arrays import by_row, choose, copied, like, namespace, put, row_sums, to_numpy
 from ssba.search.lanes import first_of_each
 from ssba.search.ledger import Ledger
 from ssba.search.planes import broad_slopes, edges, feet, label_normals, score_slopes, unit
@@ -50,18 +51,22 @@ class Ways:
 
     def take(self, numbers: Numbers) -> "Ways":
         """Return some of the ways."""
-        return Ways(*(getattr(self, one.name)[numbers] for one in fields(self)))
+        there = like(numbers, self.row)
+        parts = (getattr(self, one.name) for one in fields(self))
+        return Ways(*(choose(one, there if type(one) is type(there) else numbers) for one in parts))
 
     def and_(self, other: "Ways") -> "Ways":
         """Return these and others; those of a region in this order."""
         order = np.argsort(np.concatenate([self.at, other.at]), kind="stable")
         pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
-        return Ways(*(np.concatenate(pair)[order] for pair in pairs))
+        return Ways(*(choose(namespace(*pair).concat(pair), order) for pair in pairs))
 
     def put(self, numbers: Numbers, other: "Ways") -> None:
         """Take over how far some of the ways got."""
+        there = like(numbers, self.row)
         for one in fields(self):
-            getattr(self, one.name)[numbers] = getattr(other, one.name)
+            mine = getattr(self, one.name)
+            put(mine, there if type(mine) is type(there) else numbers, getattr(other, one.name))
 
     def look_at(self, numbers: Numbers, look: Look) -> None:
         """Say how closely some ways look next."""
@@ -71,14 +76,15 @@ class Ways:
 
 def ways_from(ledger: Ledger, rows: Matrix, at: Numbers, margin: Vector | None) -> Ways:
     """Return ways down that begin at rows."""
-    count, columns = rows.shape
-    no = np.zeros(count, dtype=bool)
+    count = len(rows)
+    xp, no = namespace(rows), np.zeros(count, dtype=bool)
+    planes = xp.stack([xp.zeros_like(rows)] * _PLANES, axis=1)
     ways = Ways(
         at=at,
         row=rows,
         distance=ledger.distance(rows, at),
         margin=np.zeros(count) if margin is None else margin,
-        normal=np.zeros((count, columns)),
+        normal=xp.zeros_like(rows),
         width=np.zeros(count),
         steepest=np.zeros(count),
         halvings=np.zeros(count, dtype=np.int64),
@@ -87,8 +93,8 @@ def ways_from(ledger: Ledger, rows: Matrix, at: Numbers, margin: Vector | None) 
         stalled=no.copy(),
         flat=no.copy(),
         straight=no.copy(),
-        points=np.zeros((count, _PLANES, columns)),
-        normals=np.zeros((count, _PLANES, columns)),
+        points=planes,
+        normals=copied(planes),
         planes=np.zeros(count, dtype=np.int64),
     )
     ways.look_at(np.arange(count), SETTINGS.descent.first_look)
@@ -108,10 +114,11 @@ def descend(
     ways.planes[:] = 0
     going = np.flatnonzero(~ways.settled)
     descent = _Descent(ledger, start_margin)
-    spots, other_face = ways.row[going].copy(), np.zeros(len(going), dtype=bool)
+    spots, other_face = choose(ways.row, going), np.zeros(len(going), dtype=bool)
     for _ in range(rounds):
         fine = ledger.goes_on(ways.at[going])
-        going, spots, other_face = going[fine], spots[fine], other_face[fine]
+        if not fine.all():
+            going, other_face, spots = going[fine], other_face[fine], choose(spots, np.flatnonzero(fine))
         if not len(going):
             return
         now = ways.take(going)
@@ -137,11 +144,11 @@ class Stepper:
         """Return at what share rays cross the planes through points with normals; NaN where they do not."""
         if self.plane is None:
             return None
-        point, normal = (one[who] for one in self.plane)
-        regions = self.ledger.regions
-        start = regions.start[rays.at]
-        offset = np.nan_to_num(normal * (point - start) / regions.scale).sum(axis=1)
-        along = (normal * rays.way / regions.scale).sum(axis=1)
+        point, normal = (choose(one, who) for one in self.plane)
+        regions, xp = self.ledger.regions, namespace(point)
+        start = choose(regions.start, rays.at)
+        offsets = normal * (point - start) / regions.scale
+        offset, along = row_sums(xp.nan_to_num(offsets), normal * rays.way / regions.scale)
         fine = (along > 0) & (offset > 0)
         return np.where(fine, offset / np.where(fine, along, 1.0), np.nan)
 
@@ -150,15 +157,16 @@ class Stepper:
     ) -> tuple[Matrix, Vector | None, Mask]:
         """Return where the nearest ray through the aims of each row crosses the boundary, if nearer."""
         ledger, regions, at = self.ledger, self.ledger.regions, self.at
-        rows, found = self.row.copy(), np.zeros(len(at), dtype=bool)
+        rows, found = copied(self.row), np.zeros(len(at), dtype=bool)
         order = np.argsort(who, kind="stable")
-        aims, who = aims[order], who[order]
-        pulled, fine = regions.pull_in(regions.with_numbers_of(aims, self.row[who]), at[who])
-        pulled, who = pulled[fine], who[fine]
+        aims, who = choose(aims, order), who[order]
+        pulled, fine = regions.pull_in(regions.with_numbers_of(aims, choose(self.row, who)), at[who])
+        if not fine.all():
+            pulled, who = choose(pulled, np.flatnonzero(fine)), who[fine]
         rays = rays_to(ledger, pulled, at[who])
         # Bring all of them to one distance, just short of where we stand.
         short = self.distance[who] * (1 - SETTINGS.descent.gain / 2)
-        ends = rays.rows(np.arange(len(who)), rays.shares(short))
+        ends = rays.all_rows(rays.shares(short))
         reply = ledger.ask(ends, at[who])
         hits = np.flatnonzero(reply.reached)
         by_labels = self.start_margin is None
@@ -166,7 +174,7 @@ class Stepper:
         if not len(hits):
             return rows, margins, found
         names, group = np.unique(who[hits], return_inverse=True)
-        rays = rays_to(ledger, ends[hits], at[who[hits]])
+        rays = rays_to(ledger, choose(ends, hits), at[who[hits]])
         if self.start_margin is None:
             near = None if expected is None else expected[who[hits]]
             crossings = race(rays, group, 1, self.tolerance, nearest=near)
@@ -175,7 +183,8 @@ class Stepper:
             guess = self._guesses(rays, who[hits])
             crossings = race(rays, group, 1, self.tolerance, margins=pair, guess=guess)
         winners = names[crossings.group]
-        rows[winners], found[winners] = crossings.rows, True
+        put(rows, winners, crossings.rows)
+        found[winners] = True
         if margins is not None and crossings.margin is not None:
             margins[winners] = crossings.margin
         return rows, margins, found
@@ -200,12 +209,12 @@ class _Descent:
         """Take one step on each way; return which go on, where they look next, and if at another face."""
         settings, gain = SETTINGS.descent, SETTINGS.descent.gain
         normal = self._normals(ways, spots, other_face)
-        ways.flat |= ~(normal != 0).any(axis=1) | self._is_flat(ways, spots, normal)
-        straight = (ways.planes > 0) & (ways.weak == 0)
-        straight &= (ways.normals[:, -1] * normal).sum(axis=1) > settings.straight
+        cosine, answers = row_sums(ways.normals[:, -1] * normal, (normal != 0) * 1.0)
+        ways.flat |= (answers == 0) | self._is_flat(ways, spots, answers)
+        straight = (ways.planes > 0) & (ways.weak == 0) & (cosine > settings.straight)
         fresh = ~ways.flat
         ways.straight = np.where(fresh, straight, ways.straight)
-        ways.normal = np.where(fresh[:, None], normal, ways.normal)
+        ways.normal = namespace(normal).where(by_row(fresh, normal), normal, ways.normal)
         _remember(ways, spots, normal, fresh)
         foot = feet(self.ledger, spots, normal, ways.at)
         aim = self.ledger.distance(foot, ways.at)
@@ -220,80 +229,78 @@ class _Descent:
         ways.look_at(np.flatnonzero(again), settings.last_look)
         going &= ~near
         step = np.flatnonzero(going)
-        next_spots, next_face = ways.row.copy(), np.zeros(len(spots), dtype=bool)
+        next_face, beyond = np.zeros(len(spots), dtype=bool), None
         if len(step):
             stepped = ways.take(step)
-            beyond, found = self._step(stepped, foot[step], aim[step], other_face[step])
+            faces, beyond = self._step(stepped, choose(foot, step), aim[step], other_face[step])
             ways.put(step, stepped)
-            next_spots[step], next_face[step] = np.where(found[:, None], beyond, stepped.row), found
-        few = self.ledger.regions.moves[ways.at].sum(axis=1) <= SETTINGS.race.few_columns
+            next_face[step[faces]] = True
+        next_spots = copied(ways.row)
+        if beyond is not None:
+            put(next_spots, step[faces], beyond)
+        few = self.ledger.regions.columns_moving[ways.at] <= SETTINGS.race.few_columns
         ways.stalled |= going & (ways.weak > np.where(few, 2, 1))
         left = np.flatnonzero((going | again) & ~ways.settled)
-        return left, next_spots[left], next_face[left]
+        return left, choose(next_spots, left), next_face[left]
 
     def _normals(self, ways: Ways, spots: Matrix, other_face: Mask) -> Matrix:
         """Return the normals as scores or labels show them; zeros where nothing moved that could tell."""
         ledger, at = self.ledger, ways.at
-        moved = (ledger.regions.moves[at] & (spots != ledger.regions.start[at])).any(axis=1)
+        regions, xp, there = ledger.regions, namespace(spots), like(at, spots)
+        moved = xp.any(choose(regions.moves, there) & (spots != choose(regions.start, there)), axis=1)
         if not self.by_labels:
             margin, faces = ways.margin.copy(), np.flatnonzero(other_face)
             if len(faces):
-                margin[faces] = ledger.ask(spots[faces], at[faces]).margin
+                margin[faces] = ledger.ask(choose(spots, faces), at[faces]).margin
             width = SETTINGS.descent.near * ledger.distance(spots, at)
             slopes = score_slopes(ledger, spots, at, margin, width)
-            return np.where(moved[:, None], unit(slopes)[0], 0.0)
-        many = ledger.regions.moves[at].sum(axis=1)
+            return xp.where(moved[:, None], unit(slopes)[0], 0.0)
+        many = regions.columns_moving[at]
         can_guess = (many > SETTINGS.race.few_columns) & ledger.metric.adds_squares & ~other_face
-        guess = np.where(can_guess[:, None], ways.normal, 0.0)
+        guess = xp.where(by_row(can_guess, spots), ways.normal, 0.0)
         first = SETTINGS.descent.first_look
         look = (
             np.where(other_face, first.width, ways.width),
             np.where(other_face, first.steepest, ways.steepest),
             np.where(other_face, first.halvings, ways.halvings),
         )
-        fine = np.flatnonzero(moved & (many > 1))
-        normals = np.zeros_like(spots)
+        fine = np.flatnonzero(to_numpy(moved) & (many > 1))
+        normals = xp.zeros_like(spots)
         if len(fine):
             how = look[0][fine], look[1][fine], look[2][fine]
-            seen = label_normals(ledger, spots[fine], at[fine], how, guess[fine])
-            normals[fine] = unit(seen)[0]
+            seen = label_normals(ledger, choose(spots, fine), at[fine], how, choose(guess, fine))
+            put(normals, fine, unit(seen)[0])
         return normals
 
-    def _is_flat(self, ways: Ways, spots: Matrix, normal: Matrix) -> Mask:
+    def _is_flat(self, ways: Ways, spots: Matrix, answers: Vector) -> Mask:
         """Tell where scores ignore small steps in most columns but not large ones, as those of trees do."""
         flat = np.zeros(len(spots), dtype=bool)
         if self.by_labels:
             return flat
-        ledger, at = self.ledger, ways.at
-        columns, answers = ledger.regions.moves[at].sum(axis=1), (normal != 0).sum(axis=1)
+        ledger, columns = self.ledger, self.ledger.regions.columns_moving[ways.at]
         doubtful = np.flatnonzero((columns >= 4) & (2 * answers < columns) & (answers > 0))
         if len(doubtful):
-            width = SETTINGS.descent.tree_step * ledger.distance(spots[doubtful], at[doubtful])
-            broad = broad_slopes(ledger, spots[doubtful], at[doubtful], width)
-            flat[doubtful] = (broad != 0).sum(axis=1) > 1.2 * answers[doubtful]
+            rows, at = choose(spots, doubtful), ways.at[doubtful]
+            broad = broad_slopes(ledger, rows, at, SETTINGS.descent.tree_step * ledger.distance(rows, at))
+            flat[doubtful] = row_sums((broad != 0) * 1.0)[0] > 1.2 * answers[doubtful]
         return flat
 
-    def _step(self, ways: Ways, foot: Matrix, aim: Vector, other_face: Mask) -> tuple[Matrix, Mask]:
-        """Step toward the foot of the plane, or an edge; return rows on another face where no step helps."""
+    def _step(self, ways: Ways, foot: Matrix, aim: Vector, other_face: Mask) -> tuple[Numbers, Matrix]:
+        """Step toward the foot of the plane, or an edge; return whose way another face is in, and where."""
         settings, gain = SETTINGS.descent, SETTINGS.descent.gain
         plain = np.flatnonzero(~other_face)
         fan = np.array(settings.fan)
-        aims = [between(ways.row[plain], foot[plain], fan)]
+        aims = [between(choose(ways.row, plain), choose(foot, plain), fan)]
         who = [np.repeat(plain, len(fan))]
         if self.ledger.metric.adds_squares:
             several = np.flatnonzero(ways.planes > 1)
             if len(several):
-                edge, is_edge = edges(
-                    self.ledger,
-                    ways.at[several],
-                    ways.points[several],
-                    ways.normals[several],
-                    ways.planes[several],
-                )
-                several, edge = several[is_edge], edge[is_edge]
+                planes = ways.take(several)
+                edge, is_edge = edges(self.ledger, planes.at, planes.points, planes.normals, planes.planes)
+                there = np.flatnonzero(is_edge)
                 shares = np.array(settings.edge_fan)
-                aims.append(between(ways.row[several], edge, shares))
-                who.append(np.repeat(several, len(shares)))
+                aims.append(between(choose(planes.row, there), choose(edge, there), shares))
+                who.append(np.repeat(several[there], len(shares)))
         stepper = Stepper(
             self.ledger,
             ways.row,
@@ -303,62 +310,62 @@ class _Descent:
             self.start_margin,
             plane=(ways.points[:, -1], ways.normals[:, -1]),
         )
-        row, margin, found = stepper.step_to(np.concatenate(aims), np.concatenate(who), 0.97 * aim)
+        all_aims = aims[0] if len(aims) == 1 else namespace(foot).concat(aims)
+        row, margin, found = stepper.step_to(all_aims, np.concatenate(who), 0.97 * aim)
         self._look_on(ways)
         distance = self.ledger.distance(row, ways.at)
         found &= distance < ways.distance
         ways.weak += ~found | (distance > ways.distance * (1 - gain))
-        ways.row[found], ways.distance[found] = row[found], distance[found]
+        nearer = np.flatnonzero(found)
+        put(ways.row, nearer, choose(row, nearer))
+        ways.distance[nearer] = distance[nearer]
         if margin is not None:
-            ways.margin[found] = margin[found]
+            ways.margin[nearer] = margin[nearer]
         ways.width[~found] *= 0.3
         blocked = np.flatnonzero(~found & (ways.weak == 1))
-        beyond, is_there = np.zeros_like(foot), np.zeros(len(foot), dtype=bool)
-        if len(blocked):
-            beyond[blocked], is_there[blocked] = self._beyond(ways, blocked, foot)
-        return beyond, is_there
+        # Beside a model it takes calls to look there, and several ways are followed anyway.
+        return self._beyond(ways, blocked[:0] if self.ledger.is_beside else blocked, foot)
 
     def _look_on(self, ways: Ways) -> None:
         """Look nearer next, around a guess for slopes that differ little from the last plane's."""
-        many = self.ledger.regions.moves[ways.at].sum(axis=1) > SETTINGS.race.few_columns
+        many = self.ledger.regions.columns_moving[ways.at] > SETTINGS.race.few_columns
         guessed = many & self.ledger.metric.adds_squares
         ways.width = np.where(guessed, np.maximum(0.01, 0.5 * ways.width), ways.width)
         least, less = np.where(guessed, 0.15, 0.3), np.where(guessed, 0.3, 0.5)
         ways.steepest = np.maximum(least, less * ways.steepest)
         ways.halvings = np.where(guessed, SETTINGS.descent.next_look.halvings, SETTINGS.descent.halvings)
 
-    def _beyond(self, ways: Ways, blocked: Numbers, foot: Matrix) -> tuple[Matrix, Mask]:
-        """Return where a ray a little toward the foot crosses the boundary farther out, if any does."""
+    def _beyond(self, ways: Ways, blocked: Numbers, foot: Matrix) -> tuple[Numbers, Matrix]:
+        """Return where a ray a little toward the foot crosses the boundary farther out, and on whose way."""
         ledger, settings = self.ledger, SETTINGS.descent
+        if not len(blocked):
+            return blocked, foot[:0]
         aside = np.array(settings.aside)
         who = np.repeat(blocked, len(aside))
-        rays = rays_to(ledger, between(ways.row[blocked], foot[blocked], aside), ways.at[who])
-        ends = rays.rows(np.arange(len(who)), rays.shares(settings.farther * ways.distance[who]))
-        reached = ledger.ask(ends, ways.at[who]).reached
-        hits = np.flatnonzero(reached)
-        rows, found = ways.row[blocked].copy(), np.zeros(len(blocked), dtype=bool)
-        if not len(hits):
-            return rows, found
+        toward = between(choose(ways.row, blocked), choose(foot, blocked), aside)
+        rays = rays_to(ledger, toward, ways.at[who])
+        ends = rays.all_rows(rays.shares(settings.farther * ways.distance[who]))
+        hits = np.flatnonzero(ledger.ask(ends, ways.at[who]).reached)
         # The one farthest aside.
         last = hits[first_of_each(who[hits], -hits.astype(float))]
-        rays = rays_to(ledger, ends[last], ways.at[who[last]])
+        if not len(last):
+            return last, foot[:0]
+        rays = rays_to(ledger, choose(ends, last), ways.at[who[last]])
         near = (1 - settings.gain) * ways.distance[who[last]]
         crossings = race(rays, np.arange(len(last)), 1, self.tolerance, nearest=near)
-        places = np.searchsorted(blocked, who[last[crossings.group]])
-        rows[places], found[places] = crossings.rows, True
-        return rows, found
+        return who[last[crossings.group]], crossings.rows
 
 
 def _remember(ways: Ways, spots: Matrix, normal: Matrix, fresh: Mask) -> None:
     """Keep the planes of the last looks, the latest last."""
-    kept = np.flatnonzero(fresh)
-    ways.points[kept] = np.roll(ways.points[kept], -1, axis=1)
-    ways.normals[kept] = np.roll(ways.normals[kept], -1, axis=1)
-    ways.points[kept, -1], ways.normals[kept, -1] = spots[kept], normal[kept]
-    ways.planes[kept] = np.minimum(ways.planes[kept] + 1, _PLANES)
+    xp, kept = namespace(normal), by_row(fresh, normal)[:, None]
+    for name, latest in (("points", spots), ("normals", normal)):
+        before = getattr(ways, name)
+        setattr(ways, name, xp.where(kept, xp.concat([before[:, 1:], latest[:, None]], axis=1), before))
+    ways.planes = np.where(fresh, np.minimum(ways.planes + 1, _PLANES), ways.planes)
 
 
 def between(row: Matrix, aim: Matrix, shares: Vector) -> Matrix:
     """Return rows on the way from some rows to others, at these shares of each."""
-    found = row[:, None] + shares[None, :, None] * (aim - row)[:, None]
-    return np.asarray(found.reshape(-1, row.shape[1]))
+    found = row[:, None] + like(shares, row)[None, :, None] * (aim - row)[:, None]
+    return namespace(row).reshape(found, (-1, row.shape[1]))

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from ssba.arrays import choose, like, namespace
 from ssba.columns.distance import changed_cells
 from ssba.search.descend import descend, ways_from
 from ssba.search.lanes import Draws, Herd, rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.planes import broad_slopes
+from ssba.search.planes import Probes, broad_slopes
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
@@ -18,36 +19,34 @@ def along_columns(ledger: Ledger, at: Numbers) -> None:
     """Ask about a change of each column alone, both ways, a little nearer than the best row."""
     regions, settings = ledger.regions, SETTINGS.around
     at = at[np.isfinite(ledger.best[at])]
-    who, column = np.nonzero(regions.moves[at])
-    both = []
-    for sign in (1.0, -1.0):
-        ends = regions.start[at[who]]
-        ends[np.arange(len(who)), column] += sign * ledger.best[at[who]] * regions.scale[column]
-        both.append(ends)
-    of = np.concatenate([at[who], at[who]])
+    start = choose(regions.start, at)
+    probes = Probes.of(choose(regions.moves, at))
+    of = at[probes.who]
+    here = start[probes.owner, probes.cell]
+    step = like(ledger.best[of], start) * regions.scale[probes.cell]
+    both = namespace(start).concat([probes.rows(start, here + sign * step) for sign in (1.0, -1.0)])
+    of = np.concatenate([of, of])
     order = np.argsort(of, kind="stable")
-    pulled, fine = regions.pull_in(np.concatenate(both)[order], of[order])
-    rays = rays_to(ledger, pulled[fine], of[order][fine])
-    shares = rays.shares(settings.along * ledger.best[rays.at])
-    _go_in(ledger, rays.rows(np.arange(len(rays.at)), shares), rays.at)
+    pulled, fine = regions.pull_in(choose(both, order), of[order])
+    kept = np.flatnonzero(fine)
+    rays = rays_to(ledger, choose(pulled, kept), of[order][kept])
+    _go_in(ledger, rays.all_rows(rays.shares(settings.along * ledger.best[rays.at])), rays.at)
 
 
 def _go_in(ledger: Ledger, rows: Matrix, at: Numbers) -> Numbers:
     """Ask about those rows that are feasible and nearer than the best; close in where one reaches."""
     kept = np.flatnonzero(ledger.regions.contains(rows, at) & (ledger.distance(rows, at) < ledger.best[at]))
     kept = kept[np.argsort(at[kept], kind="stable")]
-    rows, at = rows[kept], at[kept]
-    hits = ledger.ask(rows, at).reached
+    rows, at = choose(rows, kept), at[kept]
+    hits = np.flatnonzero(ledger.ask(rows, at).reached)
     names, group = np.unique(at[hits], return_inverse=True)
-    race(rays_to(ledger, rows[hits], at[hits]), group, 1, SETTINGS.descent.tight)
+    race(rays_to(ledger, choose(rows, hits), at[hits]), group, 1, SETTINGS.descent.tight)
     return names
 
 
 def _few_columns(ledger: Ledger, at: Numbers) -> Numbers:
-    columns = ledger.regions.moves[at].sum(axis=1)
-    return np.asarray(
-        at[(columns > 1) & (columns <= SETTINGS.race.few_columns) & np.isfinite(ledger.best[at])]
-    )
+    columns = ledger.regions.columns_moving[at]
+    return at[(columns > 1) & (columns <= SETTINGS.race.few_columns) & np.isfinite(ledger.best[at])]
 
 
 def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: Draws) -> None:
@@ -255,7 +254,7 @@ def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
         slopes = _misses(ledger, at, width)
     size = np.abs(slopes)
     place = np.argsort(np.argsort(-size, axis=1, kind="stable"), axis=1, kind="stable")
-    telling = np.zeros_like(regions.free)
+    telling: Mask = np.zeros_like(regions.free)
     telling[at] = (size > 0) & (place < settings.more)
     return telling
 

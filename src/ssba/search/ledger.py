@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ssba.columns.distance import Metric
+from ssba.arrays import choose, copied, like, on_host, put, to_numpy
+from ssba.columns.distance import Metric, is_lost
 from ssba.models.targets import Reply
 from ssba.search.lanes import are_repeats, first_of_each, rank_within, row_keys
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
@@ -23,7 +24,8 @@ class Door:
 
     `most` is how many rows each query may still ask; `is_over` tells that there is no more time. Where calls
     are dear, `few_calls` is how many more each query may take part in; then more is asked at once.
-    With `until_found` a query asks no more once a row of it has reached.
+    With `until_found` a query asks no more once a row of it has reached. With `widely` a call costs much more
+    than a few rows more in it, as on a GPU.
     """
 
     ask: Callable[[Matrix, Numbers], Reply]
@@ -32,11 +34,26 @@ class Door:
     is_over: Callable[[], bool] = lambda: False
     few_calls: Numbers | None = None
     until_found: bool = False
+    widely: bool = False
+
+
+class NoNumbersError(Exception):
+    """A model beside which is searched answers with what is no number; the host knows what to say."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What came of feasible and other rows: which are hits, which count as asked now, margins, distances."""
+
+    hits: Mask
+    counted: Mask
+    margin: Vector | None
+    distance: Vector
 
 
 @dataclass
 class Ledger:
-    """What all queries asked so far.
+    """What all queries asked so far; rows lie where the regions do, all that is known of them on the host.
 
     Attributes
     ----------
@@ -74,13 +91,23 @@ class Ledger:
         self.calls = np.zeros(queries, dtype=np.int64)
         self.is_open = np.ones(queries, dtype=bool)
         self.best, self.best_margin = np.full(regions.count, np.inf), np.full(regions.count, np.nan)
-        self.best_row = regions.start.copy()
-        self.miss = regions.start.copy()
+        self.best_row, self.miss = copied(regions.start), copied(regions.start)
         self.miss_margin = np.full(regions.count, -np.inf)
 
     def distance(self, Z: Matrix, at: Numbers) -> Vector:
         """Return how far rows are from their queries."""
-        return np.asarray(self.metric.distance(Z, self.regions.x[at]))
+        x = choose(self.regions.x, at)
+        if not self.regions.are_boxes:
+            return np.asarray(self.metric.distance(Z, x))
+        with np.errstate(over="ignore"):
+            return self._regained(np.asarray(to_numpy(self.metric.distance_of_numbers(Z, x))), Z, x)
+
+    def _regained(self, distance: Vector, Z: Matrix, x: Matrix) -> Vector:
+        """Return distances with those measured anew that were lost with their squares."""
+        lost = np.flatnonzero(is_lost(distance))
+        if len(lost):
+            distance[lost] = to_numpy(self.metric.distance(choose(Z, lost), choose(x, lost)))
+        return distance
 
     def goes_on(self, at: Numbers) -> Mask:
         """Tell which regions belong to queries that may ask on."""
@@ -98,21 +125,46 @@ class Ledger:
         if not len(fits):
             return Reply(reached, margin if self.has_scores else None)
         if len(fits) < count:
-            Z, at = Z[fits], at[fits]
-        reply, fresh = self._once(Z, at)
-        feasible = self.regions.contains(Z, at)
+            Z, at = choose(Z, fits), at[fits]
+        reply, feasible, fresh, distance = (self._asked_beside if self.is_beside else self._asked_here)(Z, at)
         hits = reply.reached & feasible
-        self._record(Z, at, hits, feasible & fresh, reply.margin)
+        self._record(Z, at, Asked(hits, feasible & fresh, reply.margin, distance))
         reached[fits] = hits
         if reply.margin is None:
             return Reply(reached, None)
         margin[fits] = reply.margin
         return Reply(reached, margin)
 
+    def _asked_here(self, Z: Matrix, at: Numbers) -> tuple[Reply, Mask, Mask, Vector]:
+        """Ask about rows on the host; tell which are feasible, which were not asked before, and how far."""
+        reply, fresh = self._once(Z, at)
+        return reply, self.regions.contains(Z, at), fresh, self.distance(Z, at)
+
+    def _asked_beside(self, Z: Matrix, at: Numbers) -> tuple[Reply, Mask, Mask, Vector]:
+        """Ask about rows on a device; all that is known of them comes to the host at once."""
+        reply, there = self._asked(Z, self.regions.query[at]), like(at, Z)
+        x = choose(self.regions.x, there)
+        distance = self.metric.distance_of_numbers(Z, x)
+        known = on_host(reply.reached, reply.margin, self.regions.inside(Z, there), distance)
+        if not np.isfinite(known[1]).all():
+            raise NoNumbersError
+        distance = self._regained(known[3], Z, x)
+        return Reply(known[0] > 0, known[1]), known[2] > 0, np.ones(len(at), dtype=bool), distance
+
     @property
     def few_calls(self) -> bool:
-        """Whether calls are dear, so that more is asked at once."""
+        """Whether calls are counted, so that ways are followed at once instead of one after the other."""
         return self.door.few_calls is not None
+
+    @property
+    def asks_widely(self) -> bool:
+        """Whether calls are dear, so that more is asked at once."""
+        return self.few_calls or self.door.widely
+
+    @cached_property
+    def is_beside(self) -> bool:
+        """Whether rows lie beside a model, on its device, and not on the host."""
+        return type(self.regions.x) is not np.ndarray
 
     @property
     def has_scores(self) -> bool:
@@ -133,7 +185,7 @@ class Ledger:
         short = (self.asked + wanted > self.door.most) & self.is_open
         for number in np.flatnonzero(short):
             mine = np.flatnonzero(query == number)
-            fresh = self._are_fresh(Z[mine], at[mine])
+            fresh = self._are_fresh(choose(Z, mine), at[mine])
             beyond = np.cumsum(fresh) > self.door.most[number] - self.asked[number]
             allowed[mine[beyond]] = False
             self.is_open[number] = not beyond.any()
@@ -141,8 +193,8 @@ class Ledger:
 
     @cached_property
     def _repeats(self) -> bool:
-        """Whether rows are likely to come again, as they do on a grid."""
-        return not self.regions.grid.trivial
+        """Whether rows are likely to come again, as they do where there are steps or levels."""
+        return bool(self.regions.grid.stepped.any() or self.regions.has_levels)
 
     def _keys(self, Z: Matrix, at: Numbers) -> list[bytes]:
         return row_keys(np.column_stack([self.regions.query[at].astype(float), Z]))
@@ -183,32 +235,36 @@ class Ledger:
         asked = np.bincount(query, minlength=len(self.asked))
         self.asked += asked
         self.calls += asked > 0
-        reply = self.door.ask(Z, query)
-        return Reply(np.asarray(reply.reached), reply.margin)
+        return self.door.ask(Z, query)
 
-    def _record(self, Z: Matrix, at: Numbers, hits: Mask, counted: Mask, margin: Vector | None) -> None:
-        """Keep what reached; note how far away those are that did not, of the feasible rows just asked."""
-        distance = self.distance(Z, at)
-        missed = counted & ~hits
+    def _record(self, Z: Matrix, at: Numbers, asked: Asked) -> None:
+        """Keep what reached; note how far away those are that did not, of the feasible rows just asked.
+
+        Of rows beside a model only the nearest of each region are kept, since they have to come to the host.
+        """
+        margin, distance = asked.margin, asked.distance
+        missed = asked.counted & ~asked.hits
         self.misses.append((at[missed], distance[missed]))
-        found = np.flatnonzero(hits)
+        found = np.flatnonzero(asked.hits)
         if len(found):
-            self.hits.append((Z[found], at[found], distance[found]))
-            first = first_of_each(at[found], distance[found])
-            nearest = found[first]
+            nearest = found[first_of_each(at[found], distance[found])]
+            kept = nearest if self.is_beside else found
+            self.hits.append((choose(Z, kept), at[kept], distance[kept]))
             nearest = nearest[distance[nearest] < self.best[at[nearest]]]
-            self.best[at[nearest]], self.best_row[at[nearest]] = distance[nearest], Z[nearest]
+            self.best[at[nearest]] = distance[nearest]
+            put(self.best_row, at[nearest], choose(Z, nearest))
             self.best_margin[at[nearest]] = np.nan if margin is None else margin[nearest]
         if margin is not None and missed.any() and np.isinf(self.best).any():
             wanted = np.flatnonzero(missed & np.isinf(self.best[at]))
             first = wanted[first_of_each(at[wanted], -margin[wanted])]
             first = first[margin[first] > self.miss_margin[at[first]]]
-            self.miss_margin[at[first]], self.miss[at[first]] = margin[first], Z[first]
+            self.miss_margin[at[first]] = margin[first]
+            put(self.miss, at[first], choose(Z, first))
 
     def add_known(self, Z: Matrix, at: Numbers) -> None:
         """Take in rows that the model was asked about before, and that reach the target."""
         hits = self.regions.contains(Z, at)
-        self._record(Z, at, hits, hits, None)
+        self._record(Z, at, Asked(hits, hits, None, self.distance(Z, at)))
 
     def best_of_query(self) -> Vector:
         """Return the distance of the nearest row of each query that reached the target."""

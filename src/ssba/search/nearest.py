@@ -6,6 +6,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
+from ssba.arrays import choose, namespace
 from ssba.search.descend import Ways, descend, ways_from
 from ssba.search.elsewhere import (
     along_columns,
@@ -39,6 +40,7 @@ class Search:
     latter in the regions `from_points`. `best` are the ways down that were followed, `steps` the regions
     whose boundary has steps. `herd` are rows on steps and levels whose columns are taken back and exchanged,
     with those of `donors`. `at` are the regions that are searched: a start that reaches needs no search.
+    `left` are the queries that left a search beside a model.
     """
 
     ledger: Ledger
@@ -46,6 +48,7 @@ class Search:
     draws: Draws
     stored: Sequence[Stored | None] | None = None
     at: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    left: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     start_margin: Vector | None = None
     ends: Ends = field(init=False)
     guess: Matrix = field(init=False)
@@ -60,7 +63,7 @@ class Search:
     def __post_init__(self) -> None:
         count = self.ledger.regions.count
         self.ends = Ends.none(self.ledger)
-        self.guess = np.zeros_like(self.ledger.regions.start)
+        self.guess = namespace(self.ledger.regions.start).zeros_like(self.ledger.regions.start)
         self.one_way, self.from_points, self.steps = (np.zeros(count, dtype=bool) for _ in range(3))
         self.best = ways_from(self.ledger, self.ends.rows, self.ends.at, self.ends.margin)
         self.herd = self.donors = Herd(self.ends.rows, self.ends.at)
@@ -75,12 +78,21 @@ class Search:
         """Go on without regions that begin beyond the best row of their query, or whose budget has ended."""
         ledger, regions = self.ledger, self.ledger.regions
         best = ledger.best_of_query()[regions.query[self.at]]
-        kept = (regions.begins[self.at] < best) & ledger.goes_on(self.at)
-        if not kept.all():
-            self.at = self.at[kept]
-            self.ends = self.ends.of(self.at)
-            self.best = self.best.take(np.flatnonzero(np.isin(self.best.at, self.at)))
-            self.herd, self.donors = self.herd.of(self.at), self.donors.of(self.at)
+        self._go_on_with((regions.begins[self.at] < best) & ledger.goes_on(self.at))
+
+    def leave(self, at: Numbers) -> None:
+        """Go on without the queries of some regions: they need moves that are made on the host only."""
+        query = self.ledger.regions.query
+        self.left = np.union1d(self.left, query[at])
+        self._go_on_with(~np.isin(query[self.at], self.left))
+
+    def _go_on_with(self, kept: Mask) -> None:
+        if kept.all():
+            return
+        self.at = self.at[kept]
+        self.ends = self.ends.of(self.at)
+        self.best = self.best.take(np.flatnonzero(np.isin(self.best.at, self.at)))
+        self.herd, self.donors = self.herd.of(self.at), self.donors.of(self.at)
 
     @property
     def without_ends(self) -> Numbers:
@@ -100,23 +112,22 @@ class Search:
     @property
     def on_grid(self) -> Numbers:
         """The regions with a row that reaches, and with levels or whole numbers that may change."""
-        regions, found = self.ledger.regions, self.found
-        return np.asarray(
-            found[(regions.free[found] & (regions.discrete | regions.grid.stepped)).any(axis=1)]
-        )
+        return self.found[self.ledger.regions.on_grid[self.found]]
 
 
 @dataclass(frozen=True)
 class Move:
     """One move of the search: what it is called, whether it can be of use, and what it does.
 
-    `share` is about its part of the time that a search takes, in percent.
+    `share` is about its part of the time that a search takes, in percent. `beside` are those that are also
+    made with rows that lie beside a model, on its device: all that a smooth boundary in many columns needs.
     """
 
     name: str
     applies: Callable[[Search], bool]
     run: Callable[[Search], None]
     share: int
+    beside: bool = False
 
 
 Moved = Callable[[Numbers, float, float], object]
@@ -134,19 +145,21 @@ def search_all(
     seed: int,
     stored: Sequence[Stored | None] | None = None,
     moved: Moved = _unseen,
-) -> None:
+) -> Numbers:
     """Search for the nearest feasible rows that reach the target; all finds are in the ledger.
 
     It begins where `stored` boundary points of a region say that the boundary is near, else where the slope
-    of the score at the query leads, else at rows of the region's pool.
+    of the score at the query leads, else at rows of the region's pool. Beside a model some moves are not
+    made: returned are the queries that need one of them, and have to be searched on the host.
     """
     search = Search(ledger, pools, Draws((seed,)), stored)
     behind = [done / 100 for done in accumulate(move.share for move in MOVES)]
     for move, (done, ahead) in zip(MOVES, pairwise([*behind, 1.0]), strict=True):
-        if move.applies(search):
+        if (move.beside or not ledger.is_beside) and move.applies(search):
             move.run(search)
             search.drop_hopeless()
-        moved(ledger.regions.query[search.at], done, ahead)
+        moved(np.append(ledger.regions.query[search.at], search.left), done, ahead)
+    return search.left
 
 
 def _ask_starts(search: Search) -> None:
@@ -154,7 +167,8 @@ def _ask_starts(search: Search) -> None:
     every = np.arange(ledger.regions.count)
     reply = ledger.ask(ledger.regions.start, every)
     search.start_margin = None if reply.margin is None else np.asarray(reply.margin)
-    _nearer_than_start(ledger, every[reply.reached])
+    if not ledger.is_beside:
+        _nearer_than_start(ledger, every[reply.reached])
     search.at = every[~reply.reached]
 
 
@@ -188,6 +202,8 @@ def _follow_slope(search: Search) -> None:
 
 def _take_known(search: Search) -> None:
     search.ends = search.ends.and_(known_ends(search.ledger, search.pools, search.without_ends))
+    if search.ledger.is_beside:
+        search.leave(search.without_ends)
 
 
 def _look_further(search: Search) -> None:
@@ -234,34 +250,44 @@ def _race_and_descend(search: Search) -> None:
     # Where stored points or the slope at the query tell which way to go, that way comes first.
     led = search.one_way[ends.at]
     first = ends.take(np.flatnonzero(led & (rank_within(ends.at) < SETTINGS.stored.runners)))
-    ways = _ways_to(search, first, 1)
+    aside, second, more = Ends.none(ledger), 1, SETTINGS.descent.starts
+    if ledger.is_beside:
+        second, more = SETTINGS.beside.second, SETTINGS.beside.starts
     if search.start_margin is not None and len(first.at):
-        aside = known_ends(ledger, search.pools, np.unique(first.at), SETTINGS.starts.second)
-        ways = ways.and_(_ways_to(search, aside, 1))
-    ways = ways.and_(_ways_to(search, ends.take(np.flatnonzero(~led)), SETTINGS.descent.starts))
+        aside = known_ends(ledger, search.pools, np.unique(first.at), second * SETTINGS.starts.second)
+    others = ends.take(np.flatnonzero(~led))
+    ways = _ways_to(search, [(first, 1), (aside, second), (others, more)])
     _guess_normals(search, ways)
     search.best = way_down(ledger, ways, search.start_margin)
 
 
-def _ways_to(search: Search, ends: Ends, most: int) -> Ways:
-    """Return ways down from where rays to some ends cross the boundary, up to so many of each region."""
+def _ways_to(search: Search, kinds: Sequence[tuple[Ends, int]]) -> Ways:
+    """Return ways down from where rays to ends cross the boundary, up to so many of each kind and region."""
     ledger, settings = search.ledger, SETTINGS.descent
+    kind = np.repeat(np.arange(len(kinds)), [len(ends.at) for ends, _ in kinds])
+    at = np.concatenate([ends.at for ends, _ in kinds])
+    order = np.lexsort((kind, at))
+    at, kind = at[order], kind[order]
+    rows = namespace(kinds[0][0].rows).concat([ends.rows for ends, _ in kinds])
     margins = None
     if search.start_margin is not None:
-        assert ends.margin is not None
-        margins = search.start_margin[ends.at], ends.margin
-    names, group = np.unique(ends.at, return_inverse=True)
+        told = np.concatenate([np.asarray(ends.margin) for ends, _ in kinds])
+        margins = search.start_margin[at], told[order]
+    races, group = np.unique(at * len(kinds) + kind, return_inverse=True)
+    keep = np.array([most for _, most in kinds])[races % len(kinds)]
     tolerance = settings.tight if margins is None else settings.first_tolerance
-    crossings = race(rays_to(ledger, ends.rows, ends.at), group, most, tolerance, margins=margins)
-    return ways_from(ledger, crossings.rows, names[crossings.group], crossings.margin)
+    crossings = race(rays_to(ledger, choose(rows, order), at), group, keep, tolerance, margins=margins)
+    return ways_from(ledger, crossings.rows, races[crossings.group] // len(kinds), crossings.margin)
 
 
 def _guess_normals(search: Search, ways: Ways) -> None:
     """Begin with the normals of planes through stored points, where there are some."""
+    if search.stored is None:
+        return
     guess = unit(search.guess[ways.at])[0]
     some = (guess != 0).any(axis=1)
     ways.normal = np.where(some[:, None], guess, ways.normal)
-    many = search.ledger.regions.moves[ways.at].sum(axis=1) > SETTINGS.race.few_columns
+    many = search.ledger.regions.columns_moving[ways.at] > SETTINGS.race.few_columns
     if search.ledger.metric.adds_squares:
         ways.look_at(np.flatnonzero(some & many), SETTINGS.descent.next_look)
 
@@ -269,7 +295,7 @@ def _guess_normals(search: Search, ways: Ways) -> None:
 def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     """Begin at several rows of each region and follow the best; a boundary that is a plane needs no other."""
     settings, count = SETTINGS.descent, ledger.regions.count
-    if ledger.few_calls:
+    if ledger.asks_widely:
         return _together(ledger, ways, margin)
     first = np.flatnonzero(rank_within(ways.at) == 0)
     begun = ways.take(first)
@@ -285,9 +311,7 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
         more.look_at(np.arange(len(others)), settings.quick_look)
         descend(ledger, more, margin, 1 if margin is None else 2, ceiling=distance[more.at])
         ways.put(others, more)
-        least = np.full(count, np.inf)
-        np.minimum.at(least, ways.at, ways.distance)
-        near = ways.distance <= settings.close * least[ways.at]
+        near = _are_close(ledger, ways)
         several = np.bincount(ways.at[near], minlength=count) > 1
         close = np.flatnonzero(near & several[ways.at] & ~is_plane[ways.at] & ~ways.settled)
         again = ways.take(close)
@@ -298,14 +322,22 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     return best
 
 
+def _are_close(ledger: Ledger, ways: Ways) -> Mask:
+    """Tell which ways stand about as near to their query as the best of their region."""
+    least = np.full(ledger.regions.count, np.inf)
+    np.minimum.at(least, ways.at, ways.distance)
+    return ways.distance <= SETTINGS.descent.close * least[ways.at]
+
+
 def _together(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     """Follow all ways at once, for fewer calls; on a grid, leave some of these for other moves."""
     regions, settings = ledger.regions, SETTINGS.descent
     descend(ledger, ways, margin, 2)
-    smooth = ~(regions.free[ways.at] & (regions.discrete | regions.grid.stepped)).any(axis=1)
-    on = np.flatnonzero(smooth)
+    if ledger.is_beside:
+        ways = ways.take(np.flatnonzero(_are_close(ledger, ways)))
+    on = np.flatnonzero(~regions.on_grid[ways.at])
     further = ways.take(on)
-    descend(ledger, further, margin, settings.rounds)
+    descend(ledger, further, margin, SETTINGS.beside.rounds if ledger.is_beside else settings.rounds)
     ways.put(on, further)
     return ways.take(first_of_each(ways.at, ways.distance))
 
@@ -331,6 +363,9 @@ def _tell_steps(search: Search) -> None:
     rough[doubtful] = has_steps(ledger, best.take(doubtful), search.by_labels)
     search.steps[best.at[rough]] = True
     at = best.at[rough]
+    if ledger.is_beside:
+        search.leave(at)
+        return
     at = at[ledger.goes_on(at)]
     guided = np.union1d(at[search.one_way[at]], search.on_grid[search.from_points[search.on_grid]])
     _take_usual_ends(search, guided)
@@ -416,16 +451,16 @@ def _close_in(search: Search) -> None:
     """Close in on the last crossing, as finely as is worth it."""
     ledger, settings = search.ledger, SETTINGS.descent
     at = search.found
-    at = at[ledger.goes_on(at) & ledger.regions.moves[at].any(axis=1)]
+    at = at[ledger.goes_on(at) & (ledger.regions.columns_moving[at] > 0)]
     scored = np.isfinite(ledger.best_margin[at]) & (not search.by_labels)
     some = at[scored]
     if search.start_margin is not None and len(some):
-        rays = rays_to(ledger, ledger.best_row[some], some)
+        rays = rays_to(ledger, choose(ledger.best_row, some), some)
         margins = search.start_margin[some], ledger.best_margin[some]
         guess = np.full(len(some), settings.last_guess)
         race(rays, np.arange(len(some)), 1, settings.closely, margins=margins, guess=guess)
     some = at[~scored]
-    rays = rays_to(ledger, ledger.best_row[some], some)
+    rays = rays_to(ledger, choose(ledger.best_row, some), some)
     near = (1 - 2 * settings.roughly) * ledger.best[some]
     race(rays, np.arange(len(some)), 1, settings.closely, nearest=near)
 
@@ -451,19 +486,19 @@ def _has_scores(search: Search) -> bool:
 
 
 MOVES: tuple[Move, ...] = (
-    Move("start", _always, _ask_starts, 1),
+    Move("start", _always, _ask_starts, 1, beside=True),
     Move("stored points", lambda search: search.stored is not None, _use_stored, 1),
-    Move("slope", _has_scores, _follow_slope, 3),
-    Move("known rows", _lacks_ends, _take_known, 1),
+    Move("slope", _has_scores, _follow_slope, 3, beside=True),
+    Move("known rows", _lacks_ends, _take_known, 1, beside=True),
     Move("further rows", _lacks_ends, _look_further, 3),
     Move("climb", lambda search: _has_scores(search) and _lacks_ends(search), _climb, 2),
     Move("crossed values", _lacks_ends, _cross, 1),
     Move("few of many columns", _has_ends, _narrow, 2),
-    Move("descent", _has_ends, _race_and_descend, 33),
-    Move("along columns", _has_ends, _along_columns, 2),
+    Move("descent", _has_ends, _race_and_descend, 33, beside=True),
+    Move("along columns", _has_ends, _along_columns, 2, beside=True),
     Move("elsewhere", _has_ends, _elsewhere, 8),
     Move("around the best", _has_ends, _around, 6),
-    Move("steps", _has_ends, _tell_steps, 3),
+    Move("steps", _has_ends, _tell_steps, 3, beside=True),
     Move("broad steps", _has_herd, _broad_steps, 6),
     Move("columns back", _has_ends, _columns_back, 3),
     Move("without a column", _has_herd, _without_columns, 2),
@@ -473,6 +508,6 @@ MOVES: tuple[Move, ...] = (
     Move("trades", _has_herd, _trade, 2),
     Move("columns back finely", _has_ends, _finely_back, 1),
     Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen, 1),
-    Move("small changes left out", _has_ends, _leave_out, 1),
-    Move("last crossing", _has_ends, _close_in, 1),
+    Move("small changes left out", _has_ends, _leave_out, 1, beside=True),
+    Move("last crossing", _has_ends, _close_in, 1, beside=True),
 )

@@ -4,12 +4,14 @@ Normals come from scores or from labels alone, by one probe a column that may mo
 """
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 
+from ssba.arrays import Array, by_row, choose, counting, like, namespace, put, to_numpy
 from ssba.search.lanes import rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.regions import Cells, Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
 
 # Gaps between rows below this are none: what they divide would leave the range of numbers.
@@ -17,17 +19,59 @@ _NO_GAP = 1e-280
 
 _SETTLED = 1e-12
 
+# Normals are not shorter than this.
+_LEAST = 1e-300
+
 # Bounds beyond this are none: their products would leave the range of numbers.
 _UNBOUNDED = 1e150
 
 
 def unit(slope: Matrix) -> tuple[Matrix, Vector]:
     """Return the directions of slopes, of length 1, and their lengths; zeros stay zeros."""
-    size = np.abs(slope).max(axis=1, initial=0.0)
-    fine = np.where(size > 0, size, 1.0)
-    even = slope / fine[:, None]
-    length = np.sqrt((even * even).sum(axis=1))
-    return even / np.where(length > 0, length, 1.0)[:, None], size * length
+    xp = namespace(slope)
+    if not len(slope):
+        return slope, np.empty(0)
+    size = xp.max(xp.abs(slope), axis=1)
+    even = slope / xp.where(size > 0, size, xp.ones_like(size))[:, None]
+    length = xp.sqrt(xp.sum(even * even, axis=1))
+    directions = even / xp.where(length > 0, length, xp.ones_like(length))[:, None]
+    return directions, np.asarray(to_numpy(size * length))
+
+
+@dataclass(frozen=True)
+class Probes:
+    """A row for each cell of a mask: whose row it is and which column, on the host and beside the rows."""
+
+    who: Numbers
+    column: Numbers
+    owner: Array
+    cell: Array
+    place: Array
+
+    @classmethod
+    def of(cls, cells: Cells) -> "Probes":
+        """Return a probe for each of the cells."""
+        count, width = cells.shape
+        if bool(namespace(cells).all(cells)):
+            # The most frequent case; told like this, the mask does not have to come from a device.
+            who, column = np.repeat(np.arange(count), width), np.tile(np.arange(width), count)
+        else:
+            who, column = np.nonzero(to_numpy(cells))
+        return cls(who, column, like(who, cells), like(column, cells), counting(0, len(who), cells))
+
+    def rows(self, z: Matrix, values: Array) -> Matrix:
+        """Return the owners' rows, each with its own value in its own cell."""
+        rows = choose(z, self.owner)
+        rows[self.place, self.cell] = values
+        return rows
+
+    def slopes(self, z: Matrix, rise: Vector, gaps: Array) -> Matrix:
+        """Return rises over gaps, by owner and column; zeros where there is no gap, or no finite rise."""
+        xp, rises = namespace(z), like(rise, z)
+        fine = (xp.abs(gaps) > _NO_GAP) & xp.isfinite(rises)
+        slopes = xp.zeros_like(z)
+        slopes[self.owner, self.cell] = xp.where(fine, rises, 0.0) / xp.where(fine, gaps, 1.0)
+        return slopes
 
 
 def score_slopes(ledger: Ledger, z: Matrix, at: Numbers, margin: Vector, width: Vector) -> Matrix:
@@ -36,47 +80,35 @@ def score_slopes(ledger: Ledger, z: Matrix, at: Numbers, margin: Vector, width: 
     Each column goes by a `width` in scaled units, at least by its step, to where it has room.
     """
     regions = ledger.regions
-    moves = regions.moves[at] & ~np.isnan(z)
-    who, column = np.nonzero(moves)
-    step = np.maximum(width[who] * regions.scale[column], regions.step[column])
-    here = z[who, column]
-    step = np.where(here + step <= regions.high[at[who], column], step, -step)
-    rows = z[who]
-    places = np.arange(len(who))
-    rows[places, column] = here + step
-    rows = regions.snap(rows, at[who])
-    reply = ledger.ask(rows, at[who])
-    slopes = np.zeros_like(z)
-    gaps = (rows[places, column] - here) / regions.scale[column]
-    fine = np.abs(gaps) > _NO_GAP
+    xp, there = namespace(z), like(at, z)
+    probes = Probes.of(choose(regions.moves, there) & ~xp.isnan(z))
+    owner, cell, of = probes.owner, probes.cell, at[probes.who]
+    here, scale = z[owner, cell], regions.scale[cell]
+    step = xp.maximum(choose(like(width, z), owner) * scale, regions.step[cell])
+    step = xp.where(here + step <= regions.high[choose(there, owner), cell], step, -step)
+    rows = regions.snap(probes.rows(z, here + step), of)
+    reply = ledger.ask(rows, of)
     # Scores may be infinite: there is no slope between two of them.
     with np.errstate(invalid="ignore"):
-        rise = np.asarray(reply.margin) - margin[who]
-    fine &= np.isfinite(rise)
-    slopes[who[fine], column[fine]] = rise[fine] / gaps[fine]
-    return slopes
+        rise = np.asarray(reply.margin) - margin[probes.who]
+    return probes.slopes(z, rise, (rows[probes.place, cell] - here) / scale)
 
 
 def broad_slopes(ledger: Ledger, z: Matrix, at: Numbers, width: Vector) -> Matrix:
     """Return the margin's slopes over a width to both sides of rows, as is right where it has steps."""
     regions = ledger.regions
-    moves = regions.moves[at] & ~np.isnan(z)
-    who, column = np.nonzero(moves)
-    places = np.arange(len(who))
-    sides = []
-    for sign in (1.0, -1.0):
-        rows = z[who]
-        rows[places, column] += sign * width[who] * regions.scale[column]
-        sides.append(regions.snap(rows, at[who]))
-    reply = ledger.ask(np.concatenate(sides), np.concatenate([at[who], at[who]]))
-    up, down = np.split(np.asarray(reply.margin), 2)
-    gaps = (sides[0][places, column] - sides[1][places, column]) / regions.scale[column]
+    xp, there = namespace(z), like(at, z)
+    probes = Probes.of(choose(regions.moves, there) & ~xp.isnan(z))
+    owner, cell, of = probes.owner, probes.cell, at[probes.who]
+    here, scale = z[owner, cell], regions.scale[cell]
+    step = choose(like(width, z), owner) * scale
+    up, down = (regions.snap(probes.rows(z, here + sign * step), of) for sign in (1.0, -1.0))
+    reply = ledger.ask(xp.concat([up, down]), np.concatenate([of, of]))
+    higher, lower = np.split(np.asarray(reply.margin), 2)
     with np.errstate(invalid="ignore"):
-        rise = up - down
-    fine = (np.abs(gaps) > _NO_GAP) & np.isfinite(rise)
-    slopes = np.zeros_like(z)
-    slopes[who[fine], column[fine]] = rise[fine] / gaps[fine]
-    return slopes
+        rise = higher - lower
+    ours = probes.place, cell
+    return probes.slopes(z, rise, (up[ours] - down[ours]) / scale)
 
 
 def label_normals(
@@ -95,59 +127,64 @@ def label_normals(
     around those of the plane with the normal `guess`, where it is not zero.
     """
     regions = ledger.regions
-    width, steepest, halvings = look
-    start = regions.start[at]
+    xp, there = namespace(z), like(at, z)
+    start = choose(regions.start, there)
     columns = _looked_at(ledger, z, at)
-    ray = np.where(columns, (z - start) / regions.scale, 0.0)
-    v, radius = unit(ray)
-    who, column = np.nonzero(columns & (radius > _NO_GAP)[:, None])
+    v, radius = unit(xp.where(columns, (z - start) / regions.scale, 0.0))
+    probes = Probes.of(columns & by_row(radius > _NO_GAP, z))
+    who, owner, cell = probes.who, probes.owner, probes.cell
+    width, steepest, halvings = look[0][who], look[1][who], look[2][who]
     # Turn each ray to the side on which its column has room.
-    reach = z[who, column] + width[who] * radius[who] * regions.scale[column]
-    side = np.where(reach <= regions.high[at[who], column], 1.0, -1.0)
-    places = np.arange(len(who))
-    directions = v[who]
-    directions[places, column] += side * width[who]
-    directions /= np.sqrt((directions * directions).sum(axis=1))[:, None]
-    middle = side * _slopes_of(v, guess)[who, column]
-    low = (middle - steepest[who]) * width[who]
-    wide = 2 * steepest[who] * width[who]
-    at_once = SETTINGS.race.halvings_at_once if ledger.few_calls else 1
+    reach = z[owner, cell] + like(width * radius[who], z) * regions.scale[cell]
+    side = to_numpy(xp.where(reach <= regions.high[choose(there, owner), cell], 1.0, -1.0))
+    directions = probes.rows(v, v[owner, cell] + like(side * width, z))
+    directions /= xp.sqrt(xp.sum(directions * directions, axis=1))[:, None]
+    middle = side * to_numpy(_slopes_of(v, guess)[owner, cell])
+    low = (middle - steepest) * width
+    wide = 2 * steepest * width
+    at_once = SETTINGS.race.halvings_at_once if ledger.asks_widely else 1
     for number in range(0, int(halvings.max(initial=0)), at_once):
-        parts = 2 ** np.clip(halvings[who] - number, 0, at_once)
+        parts = 2 ** np.clip(halvings - number, 0, at_once)
         probe = np.repeat(np.arange(len(who)), parts - 1)
         place = rank_within(probe)
         wide /= parts
-        mine = who[probe]
-        far = radius[mine] * np.exp(low[probe] + wide[probe] * (place + 1))
-        rows = np.where(
-            columns[mine], start[mine] + far[:, None] * directions[probe] * regions.scale, z[mine]
-        )
-        reached = ledger.ask(regions.snap(rows, at[mine]), at[mine]).reached
+        mine = like(who[probe], z)
+        far = radius[who[probe]] * np.exp(low[probe] + wide[probe] * (place + 1))
+        turned = choose(directions, probe)
+        turned *= by_row(far, z)
+        turned *= regions.scale
+        turned += choose(start, mine)
+        rows = xp.where(choose(columns, mine), turned, choose(z, mine))
+        of = at[who[probe]]
+        reached = ledger.ask(regions.snap(rows, of), of).reached
         first = parts - 1
         np.minimum.at(first, probe[reached], place[reached])
         low += first * wide
-    normals = v.copy()
-    normals[who, column] -= side * (low + 0.5 * wide) / width[who]
-    return np.where(columns, normals, 0.0)
+    slopes = xp.zeros_like(v)
+    slopes[owner, cell] = like(side * (low + 0.5 * wide) / width, z)
+    return xp.where(columns, v - slopes, 0.0)
 
 
-def _looked_at(ledger: Ledger, z: Matrix, at: Numbers) -> Mask:
+def _looked_at(ledger: Ledger, z: Matrix, at: Numbers) -> Cells:
     """Tell which columns to look at: looks must not leave the bounds, so that cells at one are left out."""
-    regions = ledger.regions
-    moves = regions.moves[at] & ~np.isnan(z)
-    start = regions.start[at]
-    outward = ((z <= regions.low[at]) & (z < start)) | ((z >= regions.high[at]) & (z > start))
+    regions, xp, there = ledger.regions, namespace(z), like(at, z)
+    moves = choose(regions.moves, there) & ~xp.isnan(z)
+    start = choose(regions.start, there)
+    outward = ((z <= choose(regions.low, there)) & (z < start)) | (
+        (z >= choose(regions.high, there)) & (z > start)
+    )
     inner = moves & ~outward
-    return np.where((inner.sum(axis=1) > 1)[:, None], inner, moves)
+    return xp.where((xp.count_nonzero(inner, axis=1) > 1)[:, None], inner, moves)
 
 
 def _slopes_of(v: Matrix, guess: Matrix) -> Matrix:
     """Return how the log of the radius of guessed planes changes by column; zeros without a guess."""
-    along = (guess * v).sum(axis=1)
+    xp = namespace(v)
+    along = xp.sum(guess * v, axis=1)
     # A plane that is nearly parallel to the ray tells nothing.
-    fine = along > 0.2 * np.sqrt((guess * guess).sum(axis=1))
-    slopes = v - guess / np.where(fine, along, 1.0)[:, None]
-    return np.where(fine[:, None], slopes, 0.0)
+    fine = along > 0.2 * xp.sqrt(xp.sum(guess * guess, axis=1))
+    slopes = v - guess / xp.where(fine, along, 1.0)[:, None]
+    return xp.where(fine[:, None], slopes, 0.0)
 
 
 def feet(ledger: Ledger, z: Matrix, normal: Matrix, at: Numbers) -> Matrix:
@@ -156,112 +193,123 @@ def feet(ledger: Ledger, z: Matrix, normal: Matrix, at: Numbers) -> Matrix:
     Only numbers move; columns in which a plane has no slope go back to the query. Linear rows hold, too.
     """
     regions, metric = ledger.regions, ledger.metric
-    moves = regions.moves[at] & ~np.isnan(z)
-    x, start = regions.x[at], regions.start[at]
-    home = np.where(np.isnan(x), start, x)
-    normal = np.where(moves, normal, 0.0)
-    scaled = np.where(moves, (z - home) / regions.scale, 0.0)
-    low = np.where(moves, (regions.low[at] - home) / regions.scale, 0.0)
-    high = np.where(moves, (regions.high[at] - home) / regions.scale, 0.0)
-    offset = (normal * scaled).sum(axis=1)
+    xp, there = namespace(z), like(at, z)
+    moves = choose(regions.moves, there) & ~xp.isnan(z)
+    home = choose(regions.x, there)
+    if not regions.are_boxes:
+        home = np.where(np.isnan(home), regions.start[at], home)
+    normal = xp.where(moves, normal, 0.0)
+    scaled = xp.where(moves, (z - home) / regions.scale, 0.0)
+    low = xp.where(moves, (choose(regions.low, there) - home) / regions.scale, 0.0)
+    high = xp.where(moves, (choose(regions.high, there) - home) / regions.scale, 0.0)
+    offset = xp.sum(normal * scaled, axis=1)
     nearest = (_foot_l2 if metric.adds_squares else _foot_l1)(normal, offset, low, high)
-    found = np.where(moves, home + nearest * regions.scale, z)
-    if metric.adds_squares:
+    found = xp.where(moves, home + nearest * regions.scale, z)
+    if metric.adds_squares and regions.linear.any():
         for i in np.flatnonzero(regions.linear[at] & (normal != 0).any(axis=1)):
             found[i] = regions.parts[at[i]].nearest_beyond(z[i], normal[i] / regions.scale)
     return found
 
 
-def _foot_l2(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Matrix:
+def _foot_l2(normal: Matrix, offset: Array, low: Matrix, high: Matrix) -> Matrix:
     """Return the shortest u in each box with ``normal . u == offset``: clip(t * normal) for the right t."""
-    square = (normal * normal).sum(axis=1)
-    t = offset / np.where(square > 0, square, 1.0)
+    xp = namespace(normal)
+    square = xp.sum(normal * normal, axis=1)
+    t = offset / xp.where(square > 0, square, 1.0)
     for _ in range(normal.shape[1] + 1):
         straight = t[:, None] * normal
-        u = np.minimum(np.maximum(straight, low), high)
-        short = offset - (normal * u).sum(axis=1)
-        room = np.where(u == straight, normal * normal, 0.0).sum(axis=1)
-        going = (np.abs(short) > _SETTLED * np.abs(offset)) & (room > 0)
-        if not going.any():
+        u = xp.minimum(xp.maximum(straight, low), high)
+        short = offset - xp.sum(normal * u, axis=1)
+        room = xp.sum(xp.where(u == straight, normal * normal, 0.0), axis=1)
+        going = (xp.abs(short) > _SETTLED * xp.abs(offset)) & (room > 0)
+        if not bool(xp.any(going)):
             break
-        t = t + np.where(going, short / np.where(room > 0, room, 1.0), 0.0)
+        t = t + xp.where(going, short / xp.where(room > 0, room, 1.0), 0.0)
     # From outside its box a query sees columns begin to move one by one: steps by slope may go astray.
-    outside = ((low > 0) | (high < 0)).any(axis=1)
-    if outside.any():
-        t[outside] = _between_turns(normal[outside], offset[outside], low[outside], high[outside])
-    return np.minimum(np.maximum(t[:, None] * normal, low), high)
+    outside = np.flatnonzero(to_numpy(xp.any((low > 0) | (high < 0), axis=1)))
+    if len(outside):
+        some = (choose(one, outside) for one in (normal, offset, low, high))
+        put(t, outside, _between_turns(*some))
+    return xp.minimum(xp.maximum(t[:, None] * normal, low), high)
 
 
-def _between_turns(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Vector:
+def _between_turns(normal: Matrix, offset: Array, low: Matrix, high: Matrix) -> Array:
     """Return the t for which ``normal . clip(t * normal)`` is the offset, or as near to it as the box allows.
 
     Between the turns, where columns begin and end to move, the sum grows in a straight line.
     """
+    xp = namespace(normal)
 
-    def total(t: Vector) -> Vector:
-        return np.asarray((normal * np.minimum(np.maximum(t[:, None] * normal, low), high)).sum(axis=1))
+    def total(t: Array) -> Array:
+        return xp.sum(normal * xp.minimum(xp.maximum(t[:, None] * normal, low), high), axis=1)
 
     steep = normal != 0
-    slope = np.where(steep, normal, 1.0)
-    ends = np.concatenate([np.where(steep, low / slope, 0.0), np.where(steep, high / slope, 0.0)], axis=1)
-    turns = np.sort(np.clip(ends, -_UNBOUNDED, _UNBOUNDED), axis=1)
+    slope = xp.where(steep, normal, 1.0)
+    ends = xp.concat([xp.where(steep, low / slope, 0.0), xp.where(steep, high / slope, 0.0)], axis=1)
+    turns = xp.sort(xp.clip(ends, -_UNBOUNDED, _UNBOUNDED), axis=1)
     lanes, count = turns.shape
-    every, first, last = np.arange(lanes), np.zeros(lanes, dtype=np.int64), np.full(lanes, count - 1)
+    every = counting(0, lanes, normal)
+    first, last = xp.zeros_like(every), xp.zeros_like(every) + (count - 1)
     for _ in range(count.bit_length()):
         middle = (first + last) // 2
         beyond = total(turns[every, middle]) > offset
-        first, last = np.where(beyond, first, middle), np.where(beyond, middle, last)
+        first, last = xp.where(beyond, first, middle), xp.where(beyond, middle, last)
     begin, end = turns[every, first], turns[every, last]
     below, above = total(begin), total(end)
-    share = np.clip((offset - below) / np.where(above > below, above - below, 1.0), 0.0, 1.0)
-    return np.asarray(begin + share * (end - begin))
+    share = xp.clip((offset - below) / xp.where(above > below, above - below, 1.0), 0.0, 1.0)
+    return begin + share * (end - begin)
 
 
-def _foot_l1(normal: Matrix, offset: Vector, low: Matrix, high: Matrix) -> Matrix:
+def _foot_l1(normal: Matrix, offset: Array, low: Matrix, high: Matrix) -> Matrix:
     """Return the L1-shortest u in each box with ``normal . u == offset``: steepest columns first."""
-    u = np.minimum(np.maximum(0.0, low), high)
-    left = offset - (normal * u).sum(axis=1)
-    order = np.argsort(-np.abs(normal), axis=1, kind="stable")
-    slope = np.take_along_axis(normal, order, axis=1)
-    here = np.take_along_axis(u, order, axis=1)
-    end = np.where(slope > 0, np.take_along_axis(high, order, axis=1), np.take_along_axis(low, order, axis=1))
+    xp = namespace(normal)
+    u = xp.minimum(xp.maximum(xp.zeros_like(low), low), high)
+    left = offset - xp.sum(normal * u, axis=1)
+    order = xp.argsort(-xp.abs(normal), axis=1, stable=True)
+    slope, here, lowest, highest = (xp.take_along_axis(one, order, axis=1) for one in (normal, u, low, high))
+    end = xp.where(slope > 0, highest, lowest)
     # A column without a slope may have no end.
-    most = slope * np.where(slope != 0, end - here, 0.0)
-    before = np.cumsum(np.column_stack([np.zeros(len(most)), most[:, :-1]]), axis=1)
-    part = np.clip(left[:, None] - before, 0.0, np.where(np.isfinite(most), most, np.inf))
-    part = np.where(before < left[:, None], part, 0.0)
-    moved = here + np.where(slope != 0, part / np.where(slope != 0, slope, 1.0), 0.0)
-    found = u.copy()
-    np.put_along_axis(found, order, moved, axis=1)
-    return found
+    most = slope * xp.where(slope != 0, end - here, 0.0)
+    before = xp.cumsum(xp.concat([xp.zeros_like(most[:, :1]), most[:, :-1]], axis=1), axis=1)
+    part = xp.minimum(xp.maximum(left[:, None] - before, xp.zeros_like(most)), most)
+    part = xp.where(before < left[:, None], part, 0.0)
+    moved = here + xp.where(slope != 0, part / xp.where(slope != 0, slope, 1.0), 0.0)
+    # Back to the order of columns.
+    return xp.take_along_axis(moved, xp.argsort(order, axis=1, stable=True), axis=1)
 
 
 def edges(
     ledger: Ledger, at: Numbers, points: Matrix, normals: Matrix, known: Numbers
-) -> tuple[Matrix, Vector]:
+) -> tuple[Matrix, Mask]:
     """Return the rows nearest to queries beyond all of some planes, and which lie on two or more of them.
 
     `points` and `normals` are ``[lanes, planes, columns]``, of which the last `known` count. In L2, without
     linear rows; elsewhere there is none.
     """
-    regions, count = ledger.regions, points.shape[1]
-    home = np.nan_to_num(regions.x[at])
-    unit_normals = normals / np.maximum(np.sqrt((normals**2).sum(axis=2)), 1e-300)[:, :, None]
-    offsets = (unit_normals * np.nan_to_num((points - home[:, None]) / regions.scale)).sum(axis=2)
-    here = np.arange(count) >= count - known[:, None]
-    best, best_length = np.zeros_like(home), np.full(len(at), np.inf)
+    regions, xp, count = ledger.regions, namespace(points), points.shape[1]
+    there = like(at, points)
+    home = xp.nan_to_num(choose(regions.x, there))
+    length = xp.sqrt(xp.sum(normals**2, axis=2))
+    unit_normals = normals / xp.where(length > _LEAST, length, _LEAST)[:, :, None]
+    gaps = xp.nan_to_num((points - home[:, None]) / regions.scale)
+    offsets = xp.sum(unit_normals * gaps, axis=2)
+    here = counting(0, count, points) >= count - by_row(known, points)
+    best, best_length = xp.zeros_like(home), xp.full_like(length[:, 0], np.inf)
     for size in range(2, count + 1):
         for chosen in itertools.combinations(range(count), size):
-            some, aims = unit_normals[:, chosen], offsets[:, chosen]
-            products = (some[:, :, None] * some[:, None, :]).sum(axis=3)
+            several = list(chosen)
+            some, aims = unit_normals[:, several], offsets[:, several]
+            products = xp.sum(some[:, :, None] * some[:, None, :], axis=3)
             # Almost parallel planes have no edge worth looking at: the smallest pivot keeps this solvable.
-            weights = np.linalg.solve(products + 1e-9 * np.eye(size), aims[:, :, None])[:, :, 0]
-            u = (weights[:, :, None] * some).sum(axis=1)
-            beyond = (unit_normals * u[:, None]).sum(axis=2) >= offsets - 1e-6 * np.abs(offsets)
-            length = (u * u).sum(axis=1)
-            fine = here[:, chosen].all(axis=1) & (weights >= 0).all(axis=1) & (beyond | ~here).all(axis=1)
-            fine &= length < best_length
-            best[fine], best_length[fine] = u[fine], length[fine]
-    found = np.isfinite(best_length) & ~regions.linear[at]
-    moves = (normals != 0).any(axis=1)
-    return np.where(moves, home + best * regions.scale, points[:, -1]), found
+            pivots = like(1e-9 * np.eye(size), points)
+            weights = xp.linalg.solve(products + pivots, aims[:, :, None])[:, :, 0]
+            u = xp.sum(weights[:, :, None] * some, axis=1)
+            beyond = xp.sum(unit_normals * u[:, None], axis=2) >= offsets - 1e-6 * xp.abs(offsets)
+            length = xp.sum(u * u, axis=1)
+            fine = xp.all(here[:, several], axis=1) & xp.all(weights >= 0, axis=1)
+            fine &= xp.all(beyond | ~here, axis=1) & (length < best_length)
+            best = xp.where(fine[:, None], u, best)
+            best_length = xp.where(fine, length, best_length)
+    found = np.asarray(to_numpy(xp.isfinite(best_length))) & ~regions.linear[at]
+    moves = xp.any(normals != 0, axis=1)
+    return xp.where(moves, home + best * regions.scale, points[:, -1]), found

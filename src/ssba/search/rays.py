@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssba.arrays import by_row, choose, like, namespace, row_sums
 from ssba.search.lanes import rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.regions import Mask, Matrix, Numbers, Vector
+from ssba.search.regions import Cells, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
+
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,14 @@ class Rays:
     """Ways from the start of a region to each of `ends`; a share of 1 is the end itself.
 
     Along a ray the distance from the query is ``sqrt(a t**2 + 2 b t + c)`` in L2, and ``a t + c`` in L1
-    where the columns' changes do not turn around.
+    where the columns' changes do not turn around. `moving` are the cells that move, None where all do.
     """
 
     ledger: Ledger
     at: Numbers
     ends: Matrix
     way: Matrix
-    moving: Mask
+    moving: Cells | None
     a: Vector
     b: Vector
     c: Vector
@@ -34,54 +37,69 @@ class Rays:
     def take(self, numbers: Numbers) -> "Rays":
         """Return some of the rays."""
         shape = self.a[numbers], self.b[numbers], self.c[numbers]
-        parts = self.at[numbers], self.ends[numbers], self.way[numbers], self.moving[numbers]
-        return Rays(self.ledger, *parts, *shape)
+        moving = None if self.moving is None else self.moving[numbers]
+        ends, way = choose(self.ends, numbers), choose(self.way, numbers)
+        return Rays(self.ledger, self.at[numbers], ends, way, moving, *shape)
 
     def rows(self, numbers: Numbers, shares: Vector) -> Matrix:
         """Return the legal rows at these shares of the rays with these numbers."""
-        regions, at = self.ledger.regions, self.at[numbers]
-        rows = regions.start[at] + self.way[numbers] * shares[:, None]
-        if not self.moving.all():
+        regions, at = self.ledger.regions, like(self.at[numbers], self.way)
+        rows = choose(self.way, numbers) * by_row(shares, self.way)
+        rows += choose(regions.start, at)
+        if self.moving is not None:
             rows = np.where(self.moving[numbers], rows, self.ends[numbers])
         return regions.snap(rows, at)
 
-    def distances(self, shares: Vector) -> Vector:
-        """Return the distance from the query at a share of each ray."""
-        if self.ledger.metric.adds_squares:
-            return np.sqrt(np.maximum((self.a * shares + 2 * self.b) * shares + self.c, 0.0))
-        return self.a * shares + self.c
+    def all_rows(self, shares: Vector) -> Matrix:
+        """Return the legal row at a share of each ray."""
+        return self.rows(np.arange(len(self.at)), shares)
 
-    def shares(self, distance: Vector) -> Vector:
+    def distances(self, shares: Vector, which: Numbers | slice = _ALL) -> Vector:
+        """Return the distance from the query at a share of each ray, or of some of them."""
+        a, b, c = self.a[which], self.b[which], self.c[which]
+        if self.ledger.metric.adds_squares:
+            return np.sqrt(np.maximum((a * shares + 2 * b) * shares + c, 0.0))
+        return a * shares + c
+
+    def shares(self, distance: Vector, which: Numbers | slice = _ALL) -> Vector:
         """Return the share of each ray that lies at a distance from the query; beyond its end if need be."""
-        long = np.where(self.a > 0, self.a, 1.0)
+        a, b, c = self.a[which], self.b[which], self.c[which]
+        long = np.where(a > 0, a, 1.0)
         if self.ledger.metric.adds_squares:
             # A power of two near the length: divided by it, fourth powers of lengths are squares.
             unit = np.ldexp(1.0, np.frexp(long)[1] // 2)
-            along, long = self.b / unit, long / unit
-            root = np.sqrt(np.maximum(along**2 - long / unit * (self.c - distance**2), 0.0))
+            along, long = b / unit, long / unit
+            root = np.sqrt(np.maximum(along**2 - long / unit * (c - distance**2), 0.0))
             found = (root - along) / long
         else:
-            found = (distance - self.c) / long
-        return np.where(self.a > 0, np.maximum(found, 0.0), 1.0)
+            found = (distance - c) / long
+        return np.where(a > 0, np.maximum(found, 0.0), 1.0)
 
 
 def rays_to(ledger: Ledger, ends: Matrix, at: Numbers) -> Rays:
     """Return the ways from the starts of regions to some rows."""
     regions, metric = ledger.regions, ledger.metric
-    start, x = regions.start[at], regions.x[at]
-    way = ends - start
-    moving = ~(regions.discrete | np.isnan(way))
-    costly = moving & ~np.isnan(x)
-    pace = np.where(costly, way / regions.scale, 0.0)
-    gap = np.where(costly, (start - x) / regions.scale, 0.0)
-    fixed = np.zeros_like(way) if costly.all() else np.where(costly, 0.0, metric.parts(ends, x))
-    way = np.where(moving, way, 0.0)
+    there = like(at, ends)
+    way = ends - choose(regions.start, there)
+    if regions.is_plain:
+        pace = way / regions.scale
+        (a,) = row_sums(pace * pace if metric.adds_squares else namespace(pace).abs(pace))
+        return Rays(ledger, at, ends, way, None, a, np.zeros_like(a), np.zeros_like(a))
+    xp, start, x = namespace(ends), choose(regions.start, there), choose(regions.x, there)
+    pace, gap = way / regions.scale, (start - x) / regions.scale
+    moving, fixed = None, xp.zeros_like(way)
+    if not regions.are_boxes:
+        still = regions.discrete | np.isnan(way)
+        costly = ~(still | np.isnan(x))
+        pace, gap = np.where(costly, pace, 0.0), np.where(costly, gap, 0.0)
+        fixed = fixed if costly.all() else np.where(costly, 0.0, metric.parts(ends, x))
+        moving = ~still if still.any() else None
+        way = np.where(still, 0.0, way)
     if metric.adds_squares:
-        a, b = (pace * pace).sum(axis=1), (gap * pace).sum(axis=1)
-        return Rays(ledger, at, ends, way, moving, a, b, (gap * gap + fixed * fixed).sum(axis=1))
-    begin = np.abs(gap).sum(axis=1)
-    a = np.abs(gap + pace).sum(axis=1) - begin
-    return Rays(ledger, at, ends, way, moving, a, np.zeros_like(a), begin + fixed.sum(axis=1))
+        a, b, c = row_sums(pace * pace, gap * pace, gap * gap + fixed * fixed)
+        return Rays(ledger, at, ends, way, moving, a, b, c)
+    begin, end, rest = row_sums(xp.abs(gap), xp.abs(gap + pace), fixed)
+    return Rays(ledger, at, ends, way, moving, end - begin, np.zeros_like(begin), begin + rest)
 
 
 @dataclass(frozen=True)
@@ -101,7 +119,7 @@ class Crossings:
 def race(
     rays: Rays,
     group: Numbers,
-    keep: int,
+    keep: int | Numbers,
     tolerance: float,
     *,
     nearest: Vector | None = None,
@@ -117,7 +135,8 @@ def race(
     the ends) each ray follows its own secant, and those whose crossing is estimated to be far are out.
 
     `guess` is at what share each ray is expected to cross, by scores; NaN where nobody knows.
-    `group` is the number of the race of each ray; rays of one race stand next to each other.
+    `group` is the number of the race of each ray; rays of one race stand next to each other. `keep` is one
+    number for all races, or one for each.
     """
     count = len(rays.a)
     if not count:
@@ -125,10 +144,12 @@ def race(
     begin = np.zeros(count)
     if nearest is not None:
         begin = np.minimum(rays.shares(nearest), 1 - SETTINGS.race.edge)
+    keep = np.broadcast_to(keep, int(group[-1]) + 1)
     field = _Field(rays, group, begin, np.ones(count), margins)
     if guess is not None:
         field.ask_around(guess)
-    for step in range(SETTINGS.race.most_steps):
+    beside = rays.ledger.is_beside
+    for step in range(SETTINGS.beside.race_steps if beside else SETTINGS.race.most_steps):
         waiting = field.still_running(keep, tolerance, step)
         if not len(waiting):
             break
@@ -155,7 +176,7 @@ class _Field:
         if self.margins is not None:
             self.below, self.above = self.margins[0].copy(), self.margins[1].copy()
 
-    def still_running(self, keep: int, tolerance: float, step: int) -> Numbers:
+    def still_running(self, keep: Numbers, tolerance: float, step: int) -> Numbers:
         """Let those out that cannot win; return the rays whose brackets are still too wide to tell."""
         near, far = self.rays.distances(self.low), self.rays.distances(self.high)
         # A race that is over stays as it is, however long others go on.
@@ -163,7 +184,7 @@ class _Field:
         order = running[np.lexsort((far[running], self.group[running]))]
         group = self.group[order]
         rank = rank_within(group)
-        leads = rank < keep
+        leads = rank < keep[group]
         # The bar of a race is how far its last leader is at most.
         bar = np.zeros(len(self.is_over))
         np.maximum.at(bar, group[leads], far[order[leads]])
@@ -176,19 +197,19 @@ class _Field:
         wide = far > near * (1 + tolerance)
         # A race is over once its leaders are known closely enough.
         undecided = np.zeros(len(bar), dtype=bool)
-        leaders = order[rank_within(self.group[order]) < keep]
+        leaders = order[rank_within(self.group[order]) < keep[self.group[order]]]
         undecided[self.group[leaders[wide[leaders]]]] = True
         self.is_over |= ~undecided
         waiting = np.sort(order)
         return waiting[wide[waiting] & undecided[self.group[waiting]]]
 
-    def _promising(self, order: Numbers, keep: int) -> Numbers:
+    def _promising(self, order: Numbers, keep: Numbers) -> Numbers:
         """Return the better half of each race, by where rays are estimated to cross."""
         guess = self.rays.distances(self._secants(np.arange(len(self.low))))
         order = order[np.lexsort((guess[order], self.group[order]))]
         group = self.group[order]
         size = np.bincount(group)[group]
-        return order[rank_within(group) < np.maximum(keep, (size + 1) // 2)]
+        return order[rank_within(group) < np.maximum(keep[group], (size + 1) // 2)]
 
     def ask_around(self, guess: Vector) -> None:
         """Ask each ray just before and just beyond where it is expected to cross."""
@@ -220,20 +241,20 @@ class _Field:
     def ask_at_common_distances(self, waiting: Numbers) -> None:
         """Ask all rays of a race at common distances inside their brackets, else in the middle of them."""
         rays, group = self.rays, self.group[waiting]
-        near, far = rays.distances(self.low), rays.distances(self.high)
+        near, far = (rays.distances(end[waiting], waiting) for end in (self.low, self.high))
         races = int(group[-1]) + 1
         size = np.bincount(group, minlength=races)
         settings = SETTINGS.race
-        sections = settings.sections_at_once if rays.ledger.few_calls else settings.sections
+        sections = settings.sections_at_once if rays.ledger.asks_widely else settings.sections
         cuts = np.maximum(1, sections // np.maximum(size, 1)[group])
         first, last = np.full(races, np.inf), np.full(races, -np.inf)
-        np.minimum.at(first, group, near[waiting])
-        np.maximum.at(last, group, far[waiting])
+        np.minimum.at(first, group, near)
+        np.maximum.at(last, group, far)
         number = np.repeat(np.arange(len(waiting)), cuts)
         part = (rank_within(number) + 1) / (cuts[number] + 1)
         level = first[group[number]] + (last - first)[group[number]] * part
         who = waiting[number]
-        shares = rays.take(who).shares(level)
+        shares = rays.shares(level, who)
         outside = (shares <= self.low[who]) | (shares >= self.high[who])
         # A ray that has none of the distances in its bracket is asked about in its middle, once.
         some = np.zeros(len(waiting), dtype=bool)
@@ -250,7 +271,7 @@ class _Field:
         wide = high - low
         middle = self._secants(waiting)
         settings = SETTINGS.race
-        wider = self.rays.ledger.few_calls
+        wider = self.rays.ledger.asks_widely
         aside = np.array(
             settings.aside_at_once if wider else settings.aside[min(step, len(settings.aside) - 1)]
         )
@@ -268,12 +289,12 @@ class _Field:
         inside = SETTINGS.race.inside
         return low + np.clip(share, inside, 1 - inside) * (high - low)
 
-    def crossings(self, keep: int) -> Crossings:
+    def crossings(self, keep: Numbers) -> Crossings:
         """Return where the leaders of each race cross."""
         near, far = self.rays.distances(self.low), self.rays.distances(self.high)
         running = np.flatnonzero(self.alive)
         order = running[np.lexsort((far[running], self.group[running]))]
-        best = order[rank_within(self.group[order]) < keep]
+        best = order[rank_within(self.group[order]) < keep[self.group[order]]]
         margin = None if self.margins is None else self.above[best]
         rows = self.rays.rows(best, self.high[best])
         return Crossings(rows, self.group[best], near[best], far[best], margin)

@@ -1,27 +1,41 @@
 """The regions of many queries, stacked: what a row of each may hold, for rows of all of them at once."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Array, choose, like, namespace, to_numpy
 from ssba.columns.space import Grid
 from ssba.constraints.regions.region import Region
 
 Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
+Matrix: TypeAlias = Array
+"""Rows, or a number for each of their cells: NumPy arrays, or tensors beside a model on its device."""
+Cells: TypeAlias = Array
+"""A mask of the cells of rows, which lies where these do."""
+
+# What there is for each cell or column, which lies where rows do; and what is on the host in any case.
+_BY_CELL = ("x", "start", "low", "high", "held", "free", "moves", "keeps_x", "kept_outside")
+_BY_COLUMN = ("discrete", "scale", "step")
+_BY_REGION = ("begins", "linear", "columns_moving", "on_grid")
+_OF_ALL = ("has_levels", "are_boxes", "is_plain", "_keeps_outside", "_plain_cells")
 
 
 @dataclass(frozen=True)
 class Regions:
     """Regions of one or many queries.
 
-    Every method takes rows and, for each of them, the number of its region. All arithmetic is row by row, so
-    that a row comes out the same alone and among others; only where there are linear rows are all rows of one
-    region pulled in together, so that they come out the same whatever other regions there are.
+    Every method takes rows and, for each of them, the number of its region. What has a number for each cell
+    may lie beside a model on its device (`beside`); what has one for each row is on the host. All arithmetic
+    is row by row, so that a row comes out the same alone and among others; only where there are linear rows
+    are all rows of one region pulled in together, so that they come out the same whatever other regions there
+    are.
 
     Attributes
     ----------
@@ -39,6 +53,16 @@ class Regions:
         """How many regions there are."""
         return len(self.parts)
 
+    def beside(self, bring: Callable[[Array], Array]) -> "Regions":
+        """Return the regions with all that there is by cell where `bring` puts it; for boxes."""
+        there = replace(self)
+        for name in (*_BY_CELL, *_BY_COLUMN):
+            there.__dict__[name] = bring(getattr(self, name))
+        for name in (*_BY_REGION, *_OF_ALL):
+            there.__dict__[name] = getattr(self, name)
+        there.__dict__["grid"] = self.grid.beside(there.x)
+        return there
+
     @cached_property
     def x(self) -> Matrix:
         """The query's row of each region."""
@@ -52,31 +76,41 @@ class Regions:
     @cached_property
     def low(self) -> Matrix:
         """The lower ends of cells; held ones are the query's own."""
-        return np.asarray(np.where(self.held, self.x, self._lower))
+        return np.where(self.held, self.x, self._lower)
 
     @cached_property
     def high(self) -> Matrix:
         """The upper ends of cells; held ones are the query's own."""
-        return np.asarray(np.where(self.held, self.x, self._upper))
+        return np.where(self.held, self.x, self._upper)
 
     @cached_property
-    def held(self) -> Mask:
+    def held(self) -> Cells:
         """Cells that are the query's own."""
         return np.stack([part.held for part in self.parts])
 
     @cached_property
-    def free(self) -> Mask:
+    def free(self) -> Cells:
         """Cells that can take more than one value."""
         several = self._lower < self._upper
         several[:, self.discrete] = self._allowed.sum(axis=2) > 1
-        return np.asarray(~self.held & several)
+        return ~self.held & several
 
     @cached_property
-    def moves(self) -> Mask:
+    def moves(self) -> Cells:
         """Cells whose numbers can move: free ones that are no levels and not missing at the start."""
-        return np.asarray(self.free & ~self.discrete & ~np.isnan(self.start))
+        return self.free & ~self.discrete & ~np.isnan(self.start)
 
-    def narrowed(self, cells: Mask) -> "Regions":
+    @cached_property
+    def columns_moving(self) -> Numbers:
+        """How many numbers of each region can move."""
+        return np.asarray(to_numpy(self.moves).sum(axis=1))
+
+    @cached_property
+    def on_grid(self) -> Mask:
+        """Which regions have levels, whole numbers or steps that may change."""
+        return np.asarray((self.free & (self.discrete | self.grid.stepped)).any(axis=1))
+
+    def narrowed(self, cells: Cells) -> "Regions":
         """Return regions in which moves change these cells only; rows are feasible as before."""
         narrowed = replace(self)
         narrowed.__dict__["free"] = self.free & cells
@@ -84,7 +118,7 @@ class Regions:
         return narrowed
 
     @cached_property
-    def keeps_x(self) -> Mask:
+    def keeps_x(self) -> Cells:
         """Cells of queries that are feasible though they may lie off the grid or the bounds."""
         return np.stack([part.keeps_x for part in self.parts])
 
@@ -98,17 +132,32 @@ class Regions:
         """Which regions have linear rows."""
         return np.array([part.linear is not None for part in self.parts])
 
-    @property
-    def discrete(self) -> Mask:
+    @cached_property
+    def discrete(self) -> Cells:
         """Which columns hold levels."""
         return np.asarray(self.parts[0].discrete)
 
-    @property
+    @cached_property
+    def has_levels(self) -> bool:
+        """Whether any column holds levels."""
+        return bool(self.discrete.any())
+
+    @cached_property
+    def are_boxes(self) -> bool:
+        """Whether there are numbers only, none of them missing, and bounds are all that holds them."""
+        return self._plain_cells and not self.linear.any()
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all regions are boxes around their queries."""
+        return self.are_boxes and bool((self.start == self.x).all())
+
+    @cached_property
     def grid(self) -> Grid:
         """The legal values of columns."""
         return self.parts[0].grid
 
-    @property
+    @cached_property
     def scale(self) -> Vector:
         """What a difference of 1 in the distance is, by column."""
         return np.asarray(self.parts[0].scale)
@@ -121,30 +170,38 @@ class Regions:
 
     def snap(self, Z: Matrix, at: Numbers) -> Matrix:
         """Round rows to legal values inside the bounds; a query's own cell is legal where it is feasible."""
+        xp, at = namespace(Z), like(at, Z)
         on_grid = self.grid.snap(Z)
-        inside = np.minimum(np.maximum(on_grid, self.low[at]), self.high[at])
+        inside = xp.minimum(xp.maximum(on_grid, choose(self.low, at)), choose(self.high, at))
         if self._keeps_outside:
-            x = self.x[at]
-            inside = np.where(self._kept_outside[at] & (on_grid == x), x, inside)
+            x = choose(self.x, at)
+            inside = xp.where(choose(self.kept_outside, at) & (on_grid == x), x, inside)
         if self.grid.trivial:
             return inside
-        x = self.x[at]
-        own = self.keeps_x[at] & (np.abs(Z - x) <= np.abs(Z - inside))
-        return np.where(own | self.held[at], x, inside)
+        x = choose(self.x, at)
+        own = choose(self.keeps_x, at) & (xp.abs(Z - x) <= xp.abs(Z - inside))
+        return xp.where(own | choose(self.held, at), x, inside)
 
     def pull_in(self, Z: Matrix, at: Numbers) -> tuple[Matrix, Mask]:
         """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
-        Z = np.where(self.discrete & ~self._is_allowed(Z, at), self._fallback[at], Z)
-        pulled = self.snap(np.where(self.held[at], self.x[at], Z), at)
         fine = np.ones(len(Z), dtype=bool)
+        if self.has_levels:
+            Z = np.where(self.discrete & ~self._is_allowed(Z, at), self._fallback[at], Z)
+        # Bounds hold held cells, too, but for those that are missing.
+        pulled = self.snap(Z if self._plain_cells else np.where(self.held[at], self.x[at], Z), at)
         for number, rows in self._linear_rows(at):
             pulled[rows], fine[rows] = self.parts[number].pull_in(Z[rows])
         return pulled, fine
 
+    def inside(self, Z: Matrix, at: Array) -> Array:
+        """Tell which rows lie within the bounds; all lies where the rows do."""
+        inside = (choose(self.low, at) <= Z) & (choose(self.high, at) >= Z)
+        return namespace(Z).all(inside, axis=1)
+
     def contains(self, Z: Matrix, at: Numbers) -> Mask:
         """Tell which rows are feasible."""
-        if self._are_boxes:
-            feasible = np.asarray(((self.low[at] <= Z) & (Z <= self.high[at])).all(axis=1))
+        if self._plain_cells:
+            feasible = np.asarray(to_numpy(self.inside(Z, like(at, Z))))
         else:
             x = self.x[at]
             same = (Z == x) | (np.isnan(Z) & np.isnan(x))
@@ -157,7 +214,7 @@ class Regions:
 
     def contains_each(self, rows: Matrix, at: Numbers) -> Mask:
         """Tell which of the same rows are feasible in each of some regions, [regions, rows]."""
-        if self._are_boxes and not self.linear.any() and len(rows):
+        if self.are_boxes and len(rows):
             low, high = self.low[at], self.high[at]
             inside = np.ones((len(at), len(rows)), dtype=bool)
             # Most boxes are the data's own range, and hold all of its rows.
@@ -167,13 +224,13 @@ class Regions:
         of = np.repeat(at, len(rows))
         return self.contains(np.tile(rows, (len(at), 1)), of).reshape(len(at), len(rows))
 
-    def levels(self, j: int) -> Mask:
+    def levels(self, j: int) -> Cells:
         """Return which levels of a discrete column each region allows."""
         return self._allowed[:, int(np.flatnonzero(np.flatnonzero(self.discrete) == j)[0])]
 
     def with_numbers_of(self, Z: Matrix, levels: Matrix) -> Matrix:
         """Return rows with the levels of others."""
-        return np.where(self.discrete, levels, Z)
+        return namespace(Z).where(self.discrete, levels, Z) if self.has_levels else Z
 
     def _linear_rows(self, at: Numbers) -> list[tuple[int, Numbers]]:
         """Return which rows belong to each region with linear rows: these are placed one region at a time."""
@@ -182,7 +239,7 @@ class Regions:
         concerned = np.flatnonzero(self.linear[at])
         return [(int(one), concerned[at[concerned] == one]) for one in np.unique(at[concerned])]
 
-    def _is_allowed(self, Z: Matrix, at: Numbers) -> Mask:
+    def _is_allowed(self, Z: Matrix, at: Numbers) -> Cells:
         """Look up every code among the levels that its region allows; true for numbers."""
         fine = np.ones(Z.shape, dtype=bool)
         for place, j in enumerate(np.flatnonzero(self.discrete)):
@@ -208,15 +265,15 @@ class Regions:
         return np.stack([part.upper for part in self.parts])
 
     @cached_property
-    def _kept_outside(self) -> Mask:
+    def kept_outside(self) -> Cells:
         """Cells of queries that are feasible though they lie outside the bounds."""
         outside = (self.x < self._lower) | (self.x > self._upper)
-        return np.asarray(self.keeps_x & ~self.held & outside)
+        return self.keeps_x & ~self.held & outside
 
     @cached_property
     def _keeps_outside(self) -> bool:
-        return bool(self._kept_outside.any())
+        return bool(self.kept_outside.any())
 
     @cached_property
-    def _are_boxes(self) -> bool:
-        return not (self.discrete.any() or self._keeps_outside or np.isnan(self.x).any())
+    def _plain_cells(self) -> bool:
+        return not (self.has_levels or self._keeps_outside or np.isnan(self.x).any())

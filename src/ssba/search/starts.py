@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssba.arrays import blocks, lowest
+from ssba.arrays import blocks, by_row, choose, like, lowest, namespace, row_sums
 from ssba.search.lanes import Draws, are_repeats, different, first_of_each, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import feet, score_slopes, unit
@@ -60,8 +60,8 @@ class Near:
 
     def of(self, at: Numbers, most: int) -> "Near":
         """Return up to so many rows of some regions."""
-        wanted = np.isin(self.at, at) & (rank_within(self.at) < most)
-        return Near(self.rows[wanted], self.at[wanted], self.known[wanted])
+        wanted = np.flatnonzero(np.isin(self.at, at) & (rank_within(self.at) < most))
+        return Near(choose(self.rows, wanted), self.at[wanted], self.known[wanted])
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Pools:
     ledger: Ledger
     pools: Sequence[Pool]
     number: Numbers
-    _order: dict[int, tuple[Numbers, Numbers, Vector]] = field(default_factory=dict)
+    _brought: dict[int, Matrix] = field(default_factory=dict)
 
     def nearest(self, at: Numbers, most: int) -> Near:
         """Return the rows of the pools nearest to some regions as they are, where these can be brought there.
@@ -81,13 +81,12 @@ class Pools:
         rows, of, known = [], [], []
         for name in np.unique(self.number[at]):
             mine = at[self.number[at] == name]
-            pool = self.pools[name]
-            every = pool.rows
+            pool, every = self.pools[name], self._rows(int(name))
             if not len(every):
                 continue
             order = self._nearest_numbers(every, mine, most)
             owner = np.repeat(mine, order.shape[1])
-            found = every[order.ravel()]
+            found = choose(every, order.ravel())
             asked = order.ravel() >= pool.guess_count
             rows.append(found)
             of.append(owner)
@@ -96,17 +95,23 @@ class Pools:
             return Near(self.ledger.regions.start[:0], at[:0], np.empty(0, dtype=bool))
         all_of = np.concatenate(of)
         order = np.argsort(all_of, kind="stable")
-        return Near(np.concatenate(rows)[order], all_of[order], np.concatenate(known)[order])
+        every_row = namespace(*rows).concat(rows)
+        return Near(choose(every_row, order), all_of[order], np.concatenate(known)[order])
+
+    def _rows(self, name: int) -> Matrix:
+        """Return the rows of a pool, where the regions lie."""
+        if name not in self._brought:
+            self._brought[name] = like(self.pools[name].rows, self.ledger.regions.x)
+        return self._brought[name]
 
     def _nearest_numbers(self, rows: Matrix, at: Numbers, most: int) -> Numbers:
         """Return the numbers of the rows whose way into each region ends nearest to its query."""
-        regions, metric = self.ledger.regions, self.ledger.metric
+        regions, metric, xp = self.ledger.regions, self.ledger.metric, namespace(rows)
         most = min(most, len(rows))
         found = np.empty((len(at), most), dtype=np.int64)
-        for part in blocks(len(at), rows.size):
-            some = at[part]
-            clipped = np.minimum(np.maximum(rows, regions.low[some][:, None]), regions.high[some][:, None])
-            far = metric.distance(clipped, regions.x[some][:, None])
+        for part in blocks(len(at), rows.shape[0] * rows.shape[1], rows):
+            low, high, x = (choose(one, at[part])[:, None] for one in (regions.low, regions.high, regions.x))
+            far = metric.distance(xp.minimum(xp.maximum(rows, low), high), x)
             found[part] = lowest(far, most)
         return found
 
@@ -174,7 +179,8 @@ class Ends:
         margin = None
         if self.margin is not None and other.margin is not None:
             margin = np.concatenate([self.margin, other.margin])[order]
-        return Ends(np.concatenate([self.rows, other.rows])[order], at[order], margin)
+        rows = namespace(self.rows, other.rows).concat([self.rows, other.rows])
+        return Ends(choose(rows, order), at[order], margin)
 
     def of(self, at: Numbers) -> "Ends":
         """Return the ends of some regions."""
@@ -183,7 +189,7 @@ class Ends:
     def take(self, numbers: Numbers) -> "Ends":
         """Return some of the ends."""
         margin = None if self.margin is None else self.margin[numbers]
-        return Ends(self.rows[numbers], self.at[numbers], margin)
+        return Ends(choose(self.rows, numbers), self.at[numbers], margin)
 
 
 def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> Ends:
@@ -192,9 +198,12 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     None where it does not rise there, as that of trees does not, or where nothing that way reaches.
     """
     regions, settings = ledger.regions, SETTINGS.starts
-    at = at[regions.moves[at].sum(axis=1) > 1]
+    at = at[regions.columns_moving[at] > 1]
     near = pools.nearest(at, 1)
-    pulled, fine = regions.pull_in(np.where(np.isnan(near.rows), regions.x[near.at], near.rows), near.at)
+    xp = namespace(near.rows)
+    pulled, fine = regions.pull_in(
+        xp.where(xp.isnan(near.rows), choose(regions.x, near.at), near.rows), near.at
+    )
     within = np.full(regions.count, np.inf)
     within[near.at[fine]] = ledger.distance(pulled, near.at)[fine]
     at = at[np.isfinite(within[at]) & (within[at] > 0)]
@@ -202,28 +211,30 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
         return Ends.none(ledger)
     within = within[at]
     width = SETTINGS.descent.near * within
-    slope = score_slopes(ledger, regions.start[at], at, start_margin[at], width)
-    answers = 2 * (slope != 0).sum(axis=1) >= regions.moves[at].sum(axis=1)
-    at, slope, within, width = at[answers], slope[answers], within[answers], width[answers]
+    slope = score_slopes(ledger, choose(regions.start, at), at, start_margin[at], width)
+    answers = 2 * row_sums((slope != 0) * 1.0)[0] >= regions.columns_moving[at]
+    slope = choose(slope, np.flatnonzero(answers))
+    at, within, width = at[answers], within[answers], width[answers]
     if not len(at):
         return Ends.none(ledger)
     normal, steepest = unit(slope)
     # Where the score would be high enough if it rose on like this; most rise faster farther on. A score that
     # is all but high enough still has to rise over as far as its slope was looked at.
     rise = np.minimum(np.maximum(-start_margin[at] / steepest, width), settings.far * within)
-    start = regions.start[at]
-    there = np.where(regions.moves[at], start + regions.scale * normal * rise[:, None], start)
+    start = choose(regions.start, at)
+    there = start + regions.scale * normal * by_row(rise, start)
+    there = xp.where(choose(regions.moves, at), there, start)
     rays = rays_to(ledger, feet(ledger, there, normal, at), at)
     farthest = settings.beyond * np.minimum(rays.distances(np.ones(len(at))), within)
     parts = np.array(settings.parts)
     who = np.repeat(np.arange(len(at)), len(parts))
-    shares = rays.take(who).shares(np.tile(parts, len(at)) * farthest[who])
+    shares = rays.shares(np.tile(parts, len(at)) * farthest[who], who)
     rows, fine = regions.pull_in(rays.rows(who, shares), at[who])
-    rows, who = rows[fine], who[fine]
+    rows, who = choose(rows, np.flatnonzero(fine)), who[fine]
     reply = ledger.ask(rows, at[who])
     hits = np.flatnonzero(reply.reached)
     first = hits[rank_within(who[hits]) == 0]
-    return Ends(rows[first], at[who[first]], np.asarray(reply.margin)[first])
+    return Ends(choose(rows, first), at[who[first]], np.asarray(reply.margin)[first])
 
 
 def known_ends(ledger: Ledger, pools: Pools, at: Numbers, most: int = SETTINGS.starts.known) -> Ends:
@@ -235,8 +246,8 @@ def known_ends(ledger: Ledger, pools: Pools, at: Numbers, most: int = SETTINGS.s
         ledger.add_known(near.rows, near.at)
         return Ends(near.rows, near.at, None)
     reply = ledger.ask(near.rows, near.at)
-    hits = reply.reached
-    return Ends(near.rows[hits], near.at[hits], np.asarray(reply.margin)[hits])
+    hits = np.flatnonzero(reply.reached)
+    return Ends(choose(near.rows, hits), near.at[hits], np.asarray(reply.margin)[hits])
 
 
 def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> Ends:

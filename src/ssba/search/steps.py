@@ -6,11 +6,12 @@ are taken back, and single steps are tried.
 
 import numpy as np
 
+from ssba.arrays import by_row, choose, like, namespace, row_sums, to_numpy
 from ssba.columns.distance import changed_cells
 from ssba.search.descend import Stepper, Ways, between
 from ssba.search.lanes import Draws, Herd, rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.planes import broad_slopes, feet, label_normals, unit
+from ssba.search.planes import Probes, broad_slopes, feet, label_normals, unit
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
 
@@ -29,7 +30,7 @@ def has_steps(ledger: Ledger, best: Ways, by_labels: bool) -> Mask:
         face, smooth = shows_face(ledger, best)
         told |= face
         asking = np.flatnonzero(~face & ~smooth)
-    rows, distance = best.row[asking], best.distance[asking]
+    rows, distance = choose(best.row, asking), best.distance[asking]
     for _ in range(settings.doubts):
         if not len(asking):
             return told
@@ -40,7 +41,7 @@ def has_steps(ledger: Ledger, best: Ways, by_labels: bool) -> Mask:
         little = ((1 - settings.little) * distance < nearer) & (nearer < distance)
         told[asking[~little]] = True
         asking, distance = asking[little], nearer[little]
-        rows = ledger.best_row[best.at[asking]]
+        rows = choose(ledger.best_row, best.at[asking])
     told[asking] = True
     return told
 
@@ -95,26 +96,22 @@ def is_rough(ledger: Ledger, rows: Matrix, at: Numbers, distance: Vector, slack:
     `slack` left in the distance is asked about. And a column can go back a little if the others go on.
     """
     regions, metric = ledger.regions, ledger.metric
-    start = regions.start[at]
-    parts = metric.parts(rows, regions.x[at])
+    xp, there = namespace(rows), like(at, rows)
+    start = choose(regions.start, there)
+    parts = metric.parts(rows, choose(regions.x, there))
     least = (4 * slack) ** 0.5 * distance
-    who, column = np.nonzero(regions.free[at] & (parts > least[:, None]))
-    places, back = np.arange(len(who)), []
-    half = np.where(regions.discrete, start, 0.5 * (rows + start))
-    for to in (start, half):
-        changed = rows[who]
-        changed[places, column] = to[who, column]
-        back.append(changed)
+    probes = Probes.of(choose(regions.free, there) & (parts > by_row(least, rows)))
+    half = xp.where(regions.discrete, start, 0.5 * (rows + start))
+    back = [probes.rows(rows, to[probes.owner, probes.cell]) for to in (start, half)]
     few, of = largest_only(ledger, rows, at)
-    gone = np.where(few == rows[of], 0.0, parts[of])
-    worth = np.sqrt((gone * gone).sum(axis=1)) > least[of]
-    back_rows = np.concatenate([*back, few[worth]])
-    back_of = np.concatenate([who, who, of[worth]])
-    back_rows = regions.snap(back_rows, at[back_of])
-    fine = regions.contains(back_rows, at[back_of])
-    back_rows, back_of = back_rows[fine], back_of[fine]
+    gone = xp.where(few == choose(rows, of), 0.0, choose(parts, of))
+    worth = np.flatnonzero(np.sqrt(row_sums(gone * gone)[0]) > least[of])
+    back_of = np.concatenate([probes.who, probes.who, of[worth]])
+    back_rows = regions.snap(xp.concat([*back, choose(few, worth)]), at[back_of])
+    fine = np.flatnonzero(regions.contains(back_rows, at[back_of]))
+    back_rows, back_of = choose(back_rows, fine), back_of[fine]
     traded, traded_of = _traded(ledger, rows, at)
-    asked, asked_of = np.concatenate([back_rows, traded]), np.concatenate([back_of, traded_of])
+    asked, asked_of = xp.concat([back_rows, traded]), np.concatenate([back_of, traded_of])
     reached = ledger.ask(asked, at[asked_of]).reached
     is_back = np.arange(len(asked)) < len(back_rows)
     can_go_back = np.bincount(asked_of[reached & is_back], minlength=len(at)) > 0
@@ -129,44 +126,48 @@ def _traded(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]
     None where the others would have to go far, or cannot because of a bound or a grid.
     """
     regions, settings = ledger.regions, SETTINGS.steps
-    start = regions.start[at]
+    xp, there = namespace(rows), like(at, rows)
+    start = choose(regions.start, there)
     change = rows - start
-    moves = regions.free[at] & ~regions.discrete & ~regions.grid.stepped & ~np.isnan(change)
+    moves = choose(regions.free, there) & ~regions.discrete & ~regions.grid.stepped & ~xp.isnan(change)
     parts = ledger.metric.parts(rows, start)
-    total = np.maximum((parts**2).sum(axis=1), 1e-300)
-    shares = np.where(moves, parts**2 / total[:, None], 0.0)
-    more = (settings.less * shares + settings.surplus) / np.maximum(1 - shares, 1e-9)
-    who, column = np.nonzero((shares > settings.large) & (more < settings.more))
-    factors = np.repeat((1 + more[who, column])[:, None], rows.shape[1], axis=1)
-    factors[np.arange(len(who)), column] = 1 - settings.less
-    found = np.where(moves[who], start[who] + factors * change[who], rows[who])
-    inside = (found >= regions.low[at[who]]) & (found <= regions.high[at[who]])
-    fine = (~moves[who] | inside).all(axis=1)
-    found, who = regions.snap(found[fine], at[who[fine]]), who[fine]
-    fine = regions.contains(found, at[who])
-    return found[fine], who[fine]
+    total = xp.clip(xp.sum(parts**2, axis=1), 1e-300, None)
+    shares = xp.where(moves, parts**2 / total[:, None], 0.0)
+    more = (settings.less * shares + settings.surplus) / xp.clip(1 - shares, 1e-9, None)
+    probes = Probes.of((shares > settings.large) & (more < settings.more))
+    who, owner = probes.who, probes.owner
+    factors = xp.ones_like(choose(rows, owner)) * (1 + more[owner, probes.cell])[:, None]
+    factors[probes.place, probes.cell] = 1 - settings.less
+    can, of = choose(moves, owner), choose(there, owner)
+    found = xp.where(can, choose(start, owner) + factors * choose(change, owner), choose(rows, owner))
+    inside = (found >= choose(regions.low, of)) & (found <= choose(regions.high, of))
+    fine = np.flatnonzero(to_numpy(xp.all(~can | inside, axis=1)))
+    found, who = regions.snap(choose(found, fine), at[who[fine]]), who[fine]
+    fine = np.flatnonzero(regions.contains(found, at[who]))
+    return choose(found, fine), who[fine]
 
 
 def largest_only(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
     """Return rows with their few largest changes only, for several numbers of them, and whose they are."""
-    regions = ledger.regions
-    start = regions.start[at]
+    xp = namespace(rows)
+    start = choose(ledger.regions.start, at)
     parts = ledger.metric.parts(rows, start)
-    place = np.argsort(np.argsort(-parts, axis=1, kind="stable"), axis=1, kind="stable")
+    place = xp.argsort(xp.argsort(-parts, axis=1, stable=True), axis=1, stable=True)
     sizes = np.array(SETTINGS.columns.at_once)
-    who, number = np.nonzero(sizes[None, :] < (parts > 0).sum(axis=1)[:, None])
-    kept = place[who] < sizes[number][:, None]
-    return np.where(kept, rows[who], start[who]), who
+    changed = to_numpy(xp.count_nonzero(parts > 0, axis=1))
+    who, number = np.nonzero(sizes[None, :] < changed[:, None])
+    kept = choose(place, who) < by_row(sizes[number], rows)
+    return xp.where(kept, choose(rows, who), choose(start, who)), who
 
 
 def tidy(ledger: Ledger, at: Numbers) -> None:
     """Ask whether the few largest changes of best rows, most of their length, do without the small ones."""
     at = at[np.isfinite(ledger.best[at])]
-    rows, who = largest_only(ledger, ledger.best_row[at], at)
+    rows, who = largest_only(ledger, choose(ledger.best_row, at), at)
     of = at[who]
     far = ledger.distance(rows, of)
     fine = ledger.regions.contains(rows, of) & (far > SETTINGS.steps.most_of_it * ledger.best[of])
-    ledger.ask(rows[fine], of[fine])
+    ledger.ask(choose(rows, np.flatnonzero(fine)), of[fine])
 
 
 def broad_steps(ledger: Ledger, herd: Herd) -> Herd:

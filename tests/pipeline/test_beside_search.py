@@ -1,0 +1,230 @@
+"""Searches beside a torch module find what searches on the host do; here the device is the processor."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ssba
+from ssba.errors import ModelError
+from ssba.models.on_device import OnDevice
+from ssba.pipeline import beside_search, nearest_rows
+from ssba.search import nearest
+from ssba.search.ledger import Ledger
+
+COLUMNS = 12
+_rng = np.random.default_rng(5)
+X = _rng.normal(size=(600, COLUMNS))
+WEIGHTS = np.linspace(0.5, 1.5, COLUMNS)
+
+
+class OutOfMemoryError(RuntimeError):
+    """What torch raises where a device has no room, by its name."""
+
+
+class NotANumberBetween(torch.nn.Module):
+    """A logit that is no number just before the boundary, where no background row is."""
+
+    def forward(self, rows: Any) -> Any:
+        logit = rows @ torch.as_tensor(WEIGHTS, dtype=rows.dtype)
+        return torch.where((logit > -1e-3) & (logit < 0), torch.nan, logit)
+
+
+def network(dtype: Any = torch.float64, outputs: int = 2) -> Any:
+    torch.manual_seed(2)
+    layers = torch.nn.Linear(COLUMNS, 24), torch.nn.ReLU(), torch.nn.Linear(24, outputs)
+    module = torch.nn.Sequential(*layers).eval()
+    with torch.no_grad():
+        module[2].bias -= module(torch.as_tensor(X, dtype=torch.float32)).median(dim=0).values
+    return module.to(dtype)
+
+
+def linear() -> Any:
+    module = torch.nn.Linear(COLUMNS, 1).double()
+    with torch.no_grad():
+        module.weight[:] = torch.as_tensor(WEIGHTS)
+        module.bias[:] = -1.0
+    return module.eval()
+
+
+def negatives(explainer: ssba.Explainer, count: int) -> Any:
+    """Return rows that do not reach the target yet."""
+    return X[[one.prediction == 0 for one in explainer.predict_many(X)]][:count]
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Search beside modules on the processor, too; where each search was made is noted."""
+    made: list[str] = []
+    searched = nearest.search_all
+
+    def noting(ledger: Ledger, *how: Any) -> Any:
+        made.append("beside" if ledger.is_beside else "host")
+        return searched(ledger, *how)
+
+    monkeypatch.setattr(OnDevice, "is_apart", property(lambda device: True))
+    monkeypatch.setattr(nearest_rows, "search_all", noting)
+    return made
+
+
+def best(answer: ssba.results.Explanation) -> ssba.results.Counterfactual:
+    """Return the answer that there is."""
+    assert answer.best is not None
+    return answer.best
+
+
+def explained_on_host(
+    monkeypatch: pytest.MonkeyPatch, explainer: ssba.Explainer, rows: Any, *how: Any, **options: Any
+) -> Any:
+    with monkeypatch.context() as patched:
+        patched.setattr(OnDevice, "is_apart", property(lambda device: False))
+        return explainer.explain_many(rows, *how, **options)
+
+
+def test_a_plane_is_met_at_its_foot(searches: list[str]) -> None:
+    explainer = ssba.Explainer(linear(), X, target=1, distance="l2", scale="none")
+    rows = negatives(explainer, 40)
+    answers = explainer.explain_many(rows)
+    assert searches == ["beside"]
+    limits = (1.0 - rows @ WEIGHTS) / np.linalg.norm(WEIGHTS)
+    assert [one.status for one in answers] == ["found"] * len(rows)
+    ratios = np.array([best(one).distance for one in answers]) / limits
+    assert ratios.min() > 1 - 1e-9
+    assert ratios.max() < 1.002
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("distance", ["l2", "l1"])
+def test_answers_are_as_near_as_those_of_the_host(
+    searches: list[str], monkeypatch: pytest.MonkeyPatch, dtype: Any, distance: Any
+) -> None:
+    explainer = ssba.Explainer(network(dtype), X, target=1, distance=distance)
+    rows = negatives(explainer, 40)
+    rules = [ssba.fixed("x1", "x2"), ssba.between("x0", -1.0, 1.0)]
+    beside = explainer.explain_many(rows, rules)
+    assert set(searches) >= {"beside"}
+    host = explained_on_host(monkeypatch, explainer, rows, rules)
+    assert searches[-1] == "host"
+    assert [one.status for one in beside] == [one.status for one in host]
+    found = [i for i, one in enumerate(host) if one.status == "found"]
+    assert len(found) > 20
+    ratios = np.array([best(beside[i]).distance / best(host[i]).distance for i in found])
+    assert ratios.mean() < 1.005
+    changed = {name for i in found for name in best(beside[i]).changes}
+    assert changed
+    assert not changed & {"x1", "x2"}
+    assert all(-1 <= best(beside[i]).values["x0"] <= 1 for i in found if "x0" in best(beside[i]).changes)
+
+
+def test_a_query_has_the_same_answer_alone_and_among_others(searches: list[str]) -> None:
+    explainer = ssba.Explainer(network(torch.float32), X, target=1)
+    rows = negatives(explainer, 12)
+    together = explainer.explain_many(rows)
+    assert len(together) == 12
+    for row, among in zip(rows, together, strict=True):
+        assert explainer.explain(row).best == among.best
+
+
+def test_a_larger_budget_is_never_worse(searches: list[str]) -> None:
+    explainer = ssba.Explainer(network(), X, target=1)
+    row = negatives(explainer, 1)[0]
+    budgets = (30, 60, 120, 250, 500, 1000, 4000)
+    far = [best(explainer.explain(row, budget=ssba.Budget(rows=rows))).distance for rows in budgets]
+    assert far == sorted(far, reverse=True)
+    assert far[-1] < far[0]
+
+
+def test_queries_of_several_goals_are_searched_together(
+    searches: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explainer = ssba.Explainer(network(outputs=3), X)
+    rows = X[:30]
+    beside = explainer.explain_many(rows)
+    assert "beside" in searches
+    host = explained_on_host(monkeypatch, explainer, rows)
+    assert {one.prediction for one in host} == {0, 1, 2}
+    ratios = [best(a).distance / best(b).distance for a, b in zip(beside, host, strict=True)]
+    assert np.mean(ratios) < 1.005
+
+
+def test_a_number_is_reached(searches: list[str]) -> None:
+    explainer = ssba.Explainer(
+        torch.nn.Sequential(network(outputs=1), torch.nn.Softplus()), X, target=ssba.value_between(0.8, None)
+    )
+    rows = X[[one.prediction < 0.7 for one in explainer.predict_many(X)]][:10]
+    answers = explainer.explain_many(rows)
+    assert searches[0] == "beside"
+    assert [one.status for one in answers] == ["found"] * len(rows)
+    assert min(best(one).prediction for one in answers) >= 0.8
+
+
+def test_where_memory_ends_fewer_are_searched_at_a_time(
+    searches: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explainer = ssba.Explainer(network(), X, target=1)
+    rows = negatives(explainer, 16)
+    expected = explainer.explain_many(rows)
+    assert searches == ["beside"]
+    searches.clear()
+    reader = beside_search.reader_beside
+
+    def narrow(*about: Any) -> Any:
+        read = reader(*about)
+
+        def refusing(rows: Any, query: Any) -> Any:
+            if len(rows) > 600:
+                raise OutOfMemoryError("no room")
+            return read(rows, query)
+
+        return refusing
+
+    monkeypatch.setattr(nearest_rows, "reader_beside", narrow)
+    found = explainer.explain_many(rows)
+    assert searches.count("beside") > 2
+    assert "host" not in searches
+    assert [best(one).distance for one in found] == [best(one).distance for one in expected]
+
+
+def test_what_is_no_number_is_told_by_the_host(searches: list[str]) -> None:
+    explainer = ssba.Explainer(NotANumberBetween(), X, target=1)
+    row = X[np.argmin(X @ WEIGHTS)]
+    with pytest.raises(ModelError, match="nan"):
+        explainer.explain(row)
+    assert searches == ["beside", "host"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "options"),
+    [
+        ([ssba.only("x0", "x1", "x2")], {}),
+        (["x0 + x1 <= 3"], {}),
+        ([], {"max_changes": 3}),
+        ([], {"plausible": True}),
+        ([], {"margin": ssba.score_margin(0.01)}),
+    ],
+    ids=["few columns", "relation", "max_changes", "plausible", "score margin"],
+)
+def test_what_needs_more_than_bounds_is_searched_on_the_host(
+    searches: list[str], rules: Any, options: Any
+) -> None:
+    explainer = ssba.Explainer(network(), X, target=1)
+    row = negatives(explainer, 1)[0]
+    explainer.explain(row, rules, **options)
+    assert searches
+    assert "beside" not in searches
+
+
+def test_without_a_device_of_its_own_a_module_is_searched_on_the_host() -> None:
+    device = ssba.Explainer(network(), X, target=1)._engine.judging.model.on_device
+    assert device is not None
+    assert not device.is_apart
+
+
+@pytest.fixture(autouse=True)
+def same_threads() -> Iterator[None]:
+    """Leave the number of threads as it is: sums of 32-bit numbers depend on it."""
+    before = torch.get_num_threads()
+    yield
+    assert torch.get_num_threads() == before
