@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import mapping, number
-from ssba.arrays import Array, like, namespace
+from ssba.arrays import Array, blocks, like, namespace
 from ssba.columns.features import Feature, unknown_columns
 from ssba.errors import ArgumentError, SchemaError
 
@@ -26,8 +26,8 @@ _SMALLEST, _LARGEST = 1e-150, 1e150
 
 
 def is_lost(distance: Array) -> Array:
-    """Tell which distances may have been lost with their squares."""
-    return (distance <= _SMALLEST) | (distance >= _LARGEST)
+    """Tell which quick distances may have been lost, and have to be measured with care."""
+    return ~((distance > _SMALLEST) & (distance < _LARGEST))
 
 
 Norm = Literal["l2", "l1", "gower"]
@@ -55,12 +55,19 @@ class Metric:
     def parts(self, Z: Array, x: Array) -> Array:
         """Return every column's contribution to the distance of each row of `Z` from `x`."""
         xp = namespace(Z)
-        gap = xp.abs(Z - x) / self.scale
+        gap = xp.abs(self._gaps(Z, x))
         missing = xp.isnan(gap)
-        if self._all_numbers and not xp.any(missing):
-            return gap * self.weight
-        gap = xp.where(self.discrete | missing, xp.astype(changed_cells(Z, x), gap.dtype), gap)
-        return gap * self.weight
+        if not xp.any(missing):
+            return gap
+        return xp.where(missing, xp.astype(changed_cells(Z, x), gap.dtype) * self.weight, gap)
+
+    def _gaps(self, Z: Array, x: Array) -> Array:
+        """Return contributions with their signs, and NaN wherever a cell is missing."""
+        gap = Z - x
+        if not self._all_numbers:
+            xp = namespace(gap)
+            gap = xp.where(self.discrete, xp.sign(gap), gap)
+        return gap / self._unit if self._weighs_alike else gap / self._unit * self.weight
 
     def beside(self, rows: Array) -> "Metric":
         """Return the metric for rows that lie elsewhere."""
@@ -70,6 +77,16 @@ class Metric:
     @cached_property
     def _all_numbers(self) -> bool:
         return not bool(namespace(self.discrete).any(self.discrete))
+
+    @cached_property
+    def _weighs_alike(self) -> bool:
+        return bool(namespace(self.weight).all(self.weight == 1))
+
+    @cached_property
+    def _unit(self) -> Array:
+        """What a difference of 1 is; a change of level is one."""
+        xp = namespace(self.scale)
+        return xp.where(self.discrete, xp.ones_like(self.scale), self.scale)
 
     @property
     def adds_squares(self) -> bool:
@@ -87,21 +104,32 @@ class Metric:
 
     def distance(self, Z: Array, x: Array) -> Array:
         """Return the distance of each row of `Z` from `x`."""
-        return self.total(self.parts(Z, x))
+        if isinstance(Z, np.ndarray) and Z.ndim == 2 and Z.shape == np.shape(x):
+            parts = list(blocks(len(Z), Z.shape[1]))
+            if len(parts) > 1:
+                return np.concatenate([self._distance(Z[part], x[part]) for part in parts])
+        return self._distance(Z, x)
 
-    def distance_of_numbers(self, Z: Array, x: Array) -> Array:
-        """Return the distance of rows where all columns hold numbers, and none is missing.
-
-        Unlike that of `distance` it may be lost, to 0 or to infinity, where squares are.
-        """
+    def _distance(self, Z: Array, x: Array) -> Array:
         xp = namespace(Z)
-        gap = Z - x
-        gap /= self.scale
-        gap *= self.weight
-        if self.norm != "l2":
+        total = self.quick_distance(Z, x)
+        # A missing cell makes the sum NaN, so that no look at every cell is needed.
+        fine = ~is_lost(total)
+        if bool(xp.all(fine)):
+            return total
+        if total.ndim == 0:
+            return self.total(self.parts(Z, x))
+        rows, others = xp.broadcast_arrays(Z, x)
+        total[~fine] = self.total(self.parts(rows[~fine], others[~fine]))
+        return total
+
+    def quick_distance(self, Z: Array, x: Array) -> Array:
+        """Return the distance of rows, which may be lost: where squares are, or where a cell is missing."""
+        xp, gap = namespace(Z), self._gaps(Z, x)
+        if not self.adds_squares:
             return xp.sum(xp.abs(gap), axis=-1)
-        gap *= gap
-        return xp.sqrt(xp.sum(gap, axis=-1))
+        with np.errstate(over="ignore"):
+            return xp.sqrt(xp.sum(gap * gap, axis=-1))
 
     def total(self, parts: Array) -> Array:
         """Add up contributions along the last axis, as the norm says."""

@@ -96,18 +96,7 @@ class Ledger:
 
     def distance(self, Z: Matrix, at: Numbers) -> Vector:
         """Return how far rows are from their queries."""
-        x = choose(self.regions.x, at)
-        if not self.regions.are_boxes:
-            return np.asarray(self.metric.distance(Z, x))
-        with np.errstate(over="ignore"):
-            return self._regained(np.asarray(to_numpy(self.metric.distance_of_numbers(Z, x))), Z, x)
-
-    def _regained(self, distance: Vector, Z: Matrix, x: Matrix) -> Vector:
-        """Return distances with those measured anew that were lost with their squares."""
-        lost = np.flatnonzero(is_lost(distance))
-        if len(lost):
-            distance[lost] = to_numpy(self.metric.distance(choose(Z, lost), choose(x, lost)))
-        return distance
+        return np.asarray(to_numpy(self.metric.distance(Z, choose(self.regions.x, at))))
 
     def goes_on(self, at: Numbers) -> Mask:
         """Tell which regions belong to queries that may ask on."""
@@ -144,11 +133,13 @@ class Ledger:
         """Ask about rows on a device; all that is known of them comes to the host at once."""
         reply, there = self._asked(Z, self.regions.query[at]), like(at, Z)
         x = choose(self.regions.x, there)
-        distance = self.metric.distance_of_numbers(Z, x)
+        distance = self.metric.quick_distance(Z, x)
         known = on_host(reply.reached, reply.margin, self.regions.inside(Z, there), distance)
         if not np.isfinite(known[1]).all():
             raise NoNumbersError
-        distance = self._regained(known[3], Z, x)
+        distance, lost = known[3], np.flatnonzero(is_lost(known[3]))
+        if len(lost):
+            distance[lost] = to_numpy(self.metric.distance(choose(Z, lost), choose(x, lost)))
         return Reply(known[0] > 0, known[1]), known[2] > 0, np.ones(len(at), dtype=bool), distance
 
     @property
