@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix, on_torch
 
-from ssba.columns.distance import Metric, Norm, flat, least_distance, metric
+from ssba.columns.distance import Metric, Norm, flat, least_distance, metric, nearest_few
 from ssba.columns.features import Feature
 from ssba.columns.space import build_space
 from ssba.errors import ArgumentError, SchemaError
@@ -182,6 +182,35 @@ def test_it_is_the_least_of_all_distances_to_the_last_bit(
     metric, Z, rows = measure(norm), rows_of(count, seed, offset), rows_of(others, seed + 1, offset)
     expected = [metric.distance(rows, z).min() for z in Z]
     assert least_distance(metric, Z, rows).tolist() == expected
+
+
+@given(
+    st.integers(1, 30),
+    st.integers(1, 60),
+    st.integers(1, 70),
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 1e6, 1e12]),
+    st.sampled_from(["l2", "l1"]),
+)
+def test_the_nearest_few_are_those_of_all_distances_and_of_equal_ones_the_first(
+    count: int, others: int, few: int, seed: int, offset: float, norm: Norm
+) -> None:
+    metric, Z, rows = measure(norm), rows_of(count, seed, offset), rows_of(others, seed + 1, offset)
+    rows = rows[np.arange(others) // 2]
+    near, far = nearest_few(metric, Z, rows, few)
+    for z, own, lengths in zip(Z, near, far, strict=True):
+        distances = metric.distance(rows, z)
+        assert own.tolist() == np.argsort(distances, kind="stable")[:few].tolist()
+        assert lengths.tolist() == distances[own].tolist()
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_many_rows_are_measured_as_each_alone_is(norm: Norm) -> None:
+    metric, Z, others = measure(norm), rows_of(30_000, 1, 0.0), rows_of(30_000, 2, 0.0)
+    Z[::7], Z[::11, 0], others[::13, 4] = others[::7], np.nan, np.nan
+    found = metric.distance(Z, others)
+    for i in range(0, 30_000, 77):
+        assert found[i] == metric.distance(Z[i], others[i])
 
 
 @pytest.mark.parametrize("cell", [np.nan, 1e200, 1e300])

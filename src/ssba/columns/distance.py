@@ -5,10 +5,10 @@ or boolean column that changed, or a missing cell that was filled, contributes 1
 contribution is multiplied by the column's weight. ``"l2"`` is the square root of the sum of squares,
 ``"l1"`` and ``"gower"`` the plain sum; ``"gower"`` divides by the range.
 
-Also how far rows are from the nearest of some others, for many rows at once.
+Also which of some others are nearest to rows, and how far these are, for many rows at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import mapping, number
-from ssba.arrays import Array, blocks, like, namespace
+from ssba.arrays import Array, blocks, like, lowest, namespace
 from ssba.columns.features import Feature, unknown_columns
 from ssba.errors import ArgumentError, SchemaError
 
@@ -35,9 +35,7 @@ ScaleName = Literal["std", "mad", "range", "none"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
-
-# Cells that are worked on at a time; more would not fit into the processor's cache.
-_CELLS_AT_ONCE = 1 << 19
+Numbers = NDArray[np.int64]
 
 # For fewer rows than this, preparing a matrix product takes longer than it saves.
 _WORTH_PRODUCTS = 4
@@ -211,26 +209,49 @@ def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
 
 
 def least_distance(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:
-    """Return how far each row of `Z` is from the nearest of some rows; infinite where there are none.
+    """Return how far each row of `Z` is from the nearest of some rows; infinite where there are none."""
+    return nearest_few(metric, Z, rows, 1)[1][:, 0] if len(rows) else np.full(len(Z), np.inf)
 
-    In L2 a matrix product tells which of them may be the nearest, and only those are measured.
+
+def nearest_few(metric: Metric, Z: Matrix, rows: Matrix, count: int) -> tuple[Numbers, Matrix]:
+    """Return the numbers of the `count` rows nearest to each row of `Z`, and how far they are.
+
+    They are in order; of equally near ones the first come first. In L2 a matrix product tells which rows may
+    be among the nearest, and only those are measured.
     """
-    if not len(rows):
-        return np.full(len(Z), np.inf)
+    count = min(count, len(rows))
+    near, far = np.empty((len(Z), count), dtype=np.int64), np.empty((len(Z), count))
     if len(Z) < _WORTH_PRODUCTS or not metric.adds_squares or np.isnan(rows).any() or np.isnan(Z).any():
-        return _all_measured(metric, Z, rows)
-    return _by_products(metric, Z, rows)
+        products = None
+    else:
+        products = _products(metric, Z, rows)
+    for part in blocks(len(Z), rows.size if products is None else len(rows)):
+        if products is None:
+            measured = np.asarray(metric.distance(rows, Z[part][:, None]))
+            near[part] = lowest(measured, count)
+            far[part] = np.take_along_axis(measured, near[part], axis=1)
+        else:
+            near[part], far[part] = _nearest_by_products(metric, Z[part], rows, products(part), count)
+    return near, far
 
 
-def _all_measured(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:
-    """Measure every distance."""
-    size = max(1, _CELLS_AT_ONCE // rows.size)
-    parts = [Z[begin : begin + size, None, :] for begin in range(0, len(Z), size)]
-    least = [np.asarray(metric.distance(rows, part)).min(axis=1) for part in parts]
-    return np.concatenate([np.empty(0), *least])
+def _nearest_by_products(
+    metric: Metric, Z: Matrix, rows: Matrix, bounds: tuple[Matrix, Vector], count: int
+) -> tuple[Numbers, Matrix]:
+    squares, slack = bounds
+    last = squares.min(axis=1) if count == 1 else np.partition(squares, count - 1, axis=1)[:, count - 1]
+    owner, near = np.nonzero(squares <= (last + slack)[:, None])
+    far = np.asarray(metric.distance(rows[near], Z[owner]))
+    order = np.lexsort((far, owner))
+    kept = order[np.searchsorted(owner, np.arange(len(Z)))[:, None] + np.arange(count)]
+    return near[kept], far[kept]
 
 
-def _by_products(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:
+def _products(metric: Metric, Z: Matrix, rows: Matrix) -> Callable[[slice], tuple[Matrix, Vector]] | None:
+    """Return what gives squares of distances, but for a constant in each row, and by how much they may err.
+
+    None where numbers are too large for it.
+    """
     # Where columns lie far from zero, products would lose the digits in which rows differ.
     middle = np.where(metric.discrete, 0.0, rows.mean(axis=0))
     one, other = flat(metric, Z - middle, rows - middle), flat(metric, rows - middle, rows - middle)
@@ -240,16 +261,8 @@ def _by_products(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:
         float64 = np.finfo(np.float64)
         slack = 16 * (one.shape[1] + 8) * float64.eps * (length + other_length.max()) + float64.tiny
     if not np.isfinite(slack).all():
-        return _all_measured(metric, Z, rows)
-    least = np.empty(len(Z))
-    size = max(1, _CELLS_AT_ONCE // len(rows))
-    for begin in range(0, len(Z), size):
-        some = slice(begin, begin + size)
-        squares = other_length - 2 * (one[some] @ other.T)
-        number, near = np.nonzero(squares <= (squares.min(axis=1) + slack[some])[:, None])
-        far = metric.distance(rows[near], Z[some][number])
-        least[some] = np.minimum.reduceat(far, np.flatnonzero(np.diff(number, prepend=-1)))
-    return least
+        return None
+    return lambda part: (other_length - 2 * (one[part] @ other.T), slack[part])
 
 
 def flat(metric: Metric, Z: Matrix, rows: Matrix) -> Matrix:

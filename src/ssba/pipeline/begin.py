@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arrays import blocks, lowest
+from ssba.columns.distance import nearest_few
 from ssba.columns.space import Matrix
 from ssba.index.encoded_points import EncodedPoints
 from ssba.index.retrieval.finder import Query as Lookup
@@ -11,7 +12,8 @@ from ssba.models.targets import Reply
 from ssba.pipeline.asking import judged
 from ssba.pipeline.state import QueryState, States
 from ssba.search.archive import Archive
-from ssba.search.regions import Regions
+from ssba.search.regions import Numbers, Regions
+from ssba.search.starts import hold_all
 from ssba.search.stored import Stored
 
 # Stored boundary points that a query's search looks at: the nearest that meet its constraints.
@@ -65,15 +67,24 @@ def _note_nearest(states: States) -> None:
         engine = same[0].engine
         rows = engine.judging.known.rows[same[0].near]
         regions = Regions(tuple(state.query.regions[0] for state in same), np.arange(len(same)))
-        for part in blocks(len(same), rows.size):
-            far = engine.metric.distance(rows, regions.x[part][:, None])
-            far = np.where(regions.contains_each(rows, regions.query[part]), far, np.inf)
+        whole = hold_all(regions, regions.query, rows)
+        held = np.flatnonzero(whole)
+        _note(same, held, rows, *nearest_few(engine.metric, regions.x[held], rows, _JUDGED_FIRST))
+        cut = np.flatnonzero(~whole)
+        for part in blocks(len(cut), rows.size):
+            some = cut[part]
+            far = engine.metric.distance(rows, regions.x[some][:, None])
+            far = np.where(regions.contains_each(rows, some), far, np.inf)
             order = lowest(far, _JUDGED_FIRST)
-            far = np.take_along_axis(far, order, axis=1)
-            counts = np.isfinite(far).sum(axis=1).tolist()
-            for state, own, lengths, count in zip(same[part], order, far, counts, strict=True):
-                if count:
-                    state.found.known[0].add(rows[own[:count]], lengths[:count])
+            _note(same, some, rows, order, np.take_along_axis(far, order, axis=1))
+
+
+def _note(states: States, numbers: Numbers, rows: Matrix, order: Numbers, far: Matrix) -> None:
+    """Give some of the queries those of their nearest rows that lie in their regions."""
+    counts = np.isfinite(far).sum(axis=1).tolist()
+    for number, own, lengths, count in zip(numbers.tolist(), order, far, counts, strict=True):
+        if count:
+            states[number].found.known[0].add(rows[own[:count]], lengths[:count])
 
 
 def _note_judged(state: QueryState) -> None:

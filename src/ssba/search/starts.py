@@ -4,11 +4,12 @@ Background rows come from pools: of each region's pool, those that are nearest t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ssba.arrays import blocks, by_row, choose, like, lowest, namespace, row_sums
+from ssba.columns.distance import nearest_few
 from ssba.search.lanes import Draws, are_repeats, different, first_of_each, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import feet, score_slopes, unit
@@ -64,6 +65,14 @@ class Near:
         return Near(choose(self.rows, wanted), self.at[wanted], self.known[wanted])
 
 
+def hold_all(regions: Regions, at: Numbers, rows: Matrix) -> Mask:
+    """Tell which regions are boxes of numbers that hold all of some rows: most are the data's own range."""
+    if regions.has_levels or not len(rows):
+        return np.zeros(len(at), dtype=bool)
+    inside = (regions.low[at] <= rows.min(axis=0)) & (rows.max(axis=0) <= regions.high[at])
+    return np.asarray(inside.all(axis=1) & ~regions.linear[at])
+
+
 @dataclass
 class Pools:
     """The pools of all regions; many regions share one."""
@@ -109,10 +118,16 @@ class Pools:
         regions, metric, xp = self.ledger.regions, self.ledger.metric, namespace(rows)
         most = min(most, len(rows))
         found = np.empty((len(at), most), dtype=np.int64)
-        for part in blocks(len(at), rows.shape[0] * rows.shape[1], rows):
-            low, high, x = (choose(one, at[part])[:, None] for one in (regions.low, regions.high, regions.x))
+        # On a device measuring all of them takes less than telling which to measure.
+        whole = np.zeros(len(at), dtype=bool) if self.ledger.is_beside else hold_all(regions, at, rows)
+        if whole.any():
+            found[whole] = nearest_few(metric, regions.x[at[whole]], rows, most)[0]
+        cut = np.flatnonzero(~whole)
+        for part in blocks(len(cut), rows.shape[0] * rows.shape[1], rows):
+            there = like(at[cut[part]], rows)
+            low, high, x = (choose(one, there)[:, None] for one in (regions.low, regions.high, regions.x))
             far = metric.distance(xp.minimum(xp.maximum(rows, low), high), x)
-            found[part] = lowest(far, most)
+            found[cut[part]] = lowest(far, most)
         return found
 
     def pulled_in(self, at: Numbers, most: int) -> Near:
