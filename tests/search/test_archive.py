@@ -219,7 +219,7 @@ def test_looking_at_all_at_once_is_the_same_as_at_each(pairs: list[tuple[int, in
 def test_rows_equally_far_stay_in_the_order_in_which_they_came() -> None:
     made = archives()
     rows = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 2.0], [-2.0, 0.0]])
-    share_out(made, rows, np.array([0, 0, 0, 0]), PLANE.metric.distance(rows, np.zeros(2)))
+    share_out(made, [(rows, np.array([0, 0, 0, 0]), PLANE.metric.distance(rows, np.zeros(2)))])
     assert made[0].nearest(9).tolist() == [[0, 1], [2, 0], [0, 2], [-2, 0]]
     assert [archive.has_found for archive in made] == [True, False, False]
 

@@ -59,6 +59,8 @@ class RowCheck:
 
         `missing` marks the cells that may be missing, of every row or of each; none where it is not given.
         """
+        if self._any_number and self._are_finite(rows):
+            return
         low, high = self._ends
         fine = (rows >= low) & (rows <= high)
         whole = self._whole
@@ -75,6 +77,18 @@ class RowCheck:
     def _ends(self) -> tuple[Matrix, Matrix]:
         ends = [_ends(one) for one in self.features]
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+    @cached_property
+    def _any_number(self) -> bool:
+        """Whether every column holds any number that is finite."""
+        low, high = self._ends
+        return not self._whole.size and bool((low == -_LARGEST).all() and (high == _LARGEST).all())
+
+    @staticmethod
+    def _are_finite(rows: Matrix) -> bool:
+        """Tell quickly that all cells are finite; where their sum is not, they may be all the same."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(rows.sum()))
 
     @cached_property
     def _whole(self) -> NDArray[np.int64]:

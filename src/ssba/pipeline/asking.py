@@ -62,22 +62,29 @@ def reader_of(states: States, *, freely: bool = False) -> Callable[[Matrix, Numb
     has_limit = bool(np.isfinite(most).any()) and not freely
 
     def read(Z: Matrix, query: Numbers, output: Output) -> Reply:
-        reached, margin = np.zeros(len(Z), dtype=bool), np.empty(len(Z))
-        has_margin = False
-        for number, speaker in enumerate(speakers):
-            rows = np.flatnonzero(kind[query] == number) if len(speakers) > 1 else np.arange(len(Z))
-            if not len(rows):
-                continue
-            reply = goal_reply(speaker, output if len(rows) == len(Z) else output.take(rows))
-            if speaker.options.plausible and not freely:
-                reply = plausible_reply(speaker, Z[rows], reply)
-            reached[rows] = reply.reached
-            if reply.margin is not None:
-                margin[rows], has_margin = reply.margin, True
-        reply = Reply(reached, margin if has_margin else None)
+        reply = read_goals(Z, query, output)
         return (
             just_missed(reply, changed_cells(Z, x[query]).sum(axis=1) > most[query]) if has_limit else reply
         )
+
+    def read_goals(Z: Matrix, query: Numbers, output: Output) -> Reply:
+        if len(speakers) == 1:
+            return read_as(speakers[0], Z, output)
+        reached, margin = np.zeros(len(Z), dtype=bool), np.empty(len(Z))
+        has_margin = False
+        for number, speaker in enumerate(speakers):
+            rows = np.flatnonzero(kind[query] == number)
+            if not len(rows):
+                continue
+            reply = read_as(speaker, Z[rows], output.take(rows))
+            reached[rows] = reply.reached
+            if reply.margin is not None:
+                margin[rows], has_margin = reply.margin, True
+        return Reply(reached, margin if has_margin else None)
+
+    def read_as(speaker: QueryState, Z: Matrix, output: Output) -> Reply:
+        reply = goal_reply(speaker, output)
+        return plausible_reply(speaker, Z, reply) if speaker.options.plausible and not freely else reply
 
     return read
 

@@ -208,6 +208,7 @@ def door_of(
     engine, clock = states[0].engine, states[0].limits.clock
     judging, oracle = engine.judging, engine.judging.oracle()
     missing = np.isnan(np.stack([state.x for state in states]))
+    some_miss = bool(missing.any())
     course = states[0].limits.course
     places = course.places(states)
     reading = reader_of(states, freely=freely)
@@ -226,7 +227,7 @@ def door_of(
         return reply
 
     def read(Z: Matrix, query: Numbers) -> Reply:
-        reply = reading(Z, query, oracle.output(Z, missing[query]))
+        reply = reading(Z, query, oracle.output(Z, missing[query] if some_miss else None))
         if reply.margin is None:
             return reply
         step = judging.margin_step
@@ -274,9 +275,7 @@ def hand_over(
     """
     regions = ledger.regions
     if ledger.hits:
-        hits, at, far = zip(*ledger.hits, strict=True)
-        rows = np.concatenate([to_numpy(one) for one in hits])
-        share_out(archives, rows, np.concatenate(at), np.concatenate(far))
+        share_out(archives, [(to_numpy(rows), at, far) for rows, at, far in ledger.hits])
     misses, margins, owners = to_numpy(ledger.miss), ledger.miss_margin.tolist(), regions.query.tolist()
     for number, archive in enumerate(archives):
         if margins[number] > archive.miss_margin:

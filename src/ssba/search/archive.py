@@ -5,8 +5,11 @@ candidate, a search can be stopped at any row, and a larger budget can only add 
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -21,6 +24,49 @@ from ssba.search.regions import Matrix, Numbers, Regions, Vector
 _FRONT = 64
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """Rows of many archives in the parts in which they came; `order` puts those of each archive together.
+
+    Mostly nobody asks for more than the nearest row of each, and a copy of all of them takes its time.
+    """
+
+    parts: tuple[Matrix, ...]
+    order: Numbers
+
+    @cached_property
+    def rows(self) -> Matrix:
+        """All rows, in order."""
+        return np.concatenate(self.parts)[self.order]
+
+    def row(self, place: int) -> Vector:
+        """Return one of the rows in order."""
+        part = bisect_right(self._begins, number := int(self.order[place])) - 1
+        return np.asarray(self.parts[part][number - self._begins[part]])
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [0, *accumulate(map(len, self.parts[:-1]))]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The rows of one archive among those of many."""
+
+    gathered: Gathered
+    begin: int
+    end: int
+
+    @property
+    def rows(self) -> Matrix:
+        """The rows."""
+        return self.gathered.rows[self.begin : self.end]
+
+    def row(self, place: int) -> Vector:
+        """Return one of the rows."""
+        return self.gathered.row(self.begin + place)
+
+
 @dataclass
 class Archive:
     """Rows that reached the target, the nearest of them in order, and the best miss by margin."""
@@ -33,8 +79,8 @@ class Archive:
     miss_margin: float = -np.inf
     memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
     _new: list[Array] = field(default_factory=list)
-    _hits: list[Array] = field(default_factory=list)
-    _unsorted: list[tuple[Array, Array]] = field(default_factory=list)
+    _kept: list[tuple[Array | Share, Array]] = field(default_factory=list)
+    _sorted: int = 0
     _found: Array = None
     _distances: Array = None
     _best: float = np.inf
@@ -47,7 +93,7 @@ class Archive:
         if reply.margin is not None and Z.shape[0] and not self.has_found:
             self._add_miss(Z, reply)
 
-    def add(self, rows: Array, distances: Array) -> None:
+    def add(self, rows: Array | Share, distances: Array) -> None:
         """Keep rows, at least one, that are known to be feasible and to reach the target."""
         self._look_at_new()
         self._keep(rows, distances)
@@ -69,25 +115,25 @@ class Archive:
             return
         self._keep(hits, self.metric.distance(hits, self.region.x))
 
-    def _keep(self, rows: Array, distances: Array) -> None:
-        self._hits.append(rows)
-        self._unsorted.append((rows, distances))
+    def _keep(self, rows: Array | Share, distances: Array) -> None:
+        self._kept.append((rows, distances))
         nearest = int(namespace(distances).argmin(distances))
         if self._best_row is None or float(distances[nearest]) < self._best:
-            self._best, self._best_row = float(distances[nearest]), rows[nearest, :]
+            self._best = float(distances[nearest])
+            self._best_row = rows.row(nearest) if isinstance(rows, Share) else rows[nearest, :]
 
     def _sort_in(self) -> None:
         """Put rows among the nearest; mostly nobody asks for more than the best of them."""
-        self._look_at_new()
-        if not self._unsorted:
+        rows, far = self.hits[self._sorted :], [far for _, far in self._kept[self._sorted :]]
+        if not rows:
             return
-        before = [] if self._found is None else [(self._found, self._distances)]
-        parts = [*before, *self._unsorted]
-        self._unsorted.clear()
-        xp = namespace(parts[0][0])
-        distances = xp.concat([far for _, far in parts])
+        self._sorted = len(self._kept)
+        if self._found is not None:
+            rows, far = [self._found, *rows], [self._distances, *far]
+        xp = namespace(rows[0])
+        distances = xp.concat(far)
         order = xp.argsort(distances, stable=True)[:_FRONT]
-        self._found = xp.take(xp.concat([rows for rows, _ in parts]), order, axis=0)
+        self._found = xp.take(xp.concat(rows), order, axis=0)
         self._distances = xp.take(distances, order)
 
     @property
@@ -106,7 +152,7 @@ class Archive:
     def hits(self) -> list[Array]:
         """All feasible rows that reached the target, as they came in."""
         self._look_at_new()
-        return self._hits
+        return [rows.rows if isinstance(rows, Share) else rows for rows, _ in self._kept]
 
     def _add_miss(self, Z: Array, reply: Reply) -> None:
         xp = namespace(Z)
@@ -218,15 +264,19 @@ def look_at_new(archives: Sequence[Archive]) -> None:
     inside = regions.contains(rows, at)
     rows, at = rows[inside], at[inside]
     far = waiting[0][0].metric.distance(rows, regions.x[at])
-    share_out([archive for archive, _ in waiting], rows, at, far)
+    share_out([archive for archive, _ in waiting], [(rows, at, far)])
 
 
-def share_out(archives: Sequence[Archive], rows: Matrix, at: Numbers, far: Vector) -> None:
-    """Add to each archive its rows, as they came, which are feasible and reach; `far` is how far they are."""
-    order = np.argsort(at, kind="stable")
-    rows, far = rows[order], far[order]
-    ends = np.searchsorted(at[order], np.arange(len(archives) + 1)).tolist()
-    for number, archive in enumerate(archives):
-        begin, end = ends[number], ends[number + 1]
+def share_out(archives: Sequence[Archive], hits: Sequence[tuple[Matrix, Numbers, Vector]]) -> None:
+    """Add to each archive its rows, as they came, which are feasible and reach.
+
+    With the rows come the numbers of their archives, and how far they are.
+    """
+    parts, owners, distances = zip(*hits, strict=True)
+    at = np.concatenate(owners)
+    gathered = Gathered(parts, np.argsort(at, kind="stable"))
+    far = np.concatenate(distances)[gathered.order]
+    ends = np.cumsum([0, *np.bincount(at, minlength=len(archives))]).tolist()
+    for archive, (begin, end) in zip(archives, pairwise(ends), strict=True):
         if begin < end:
-            archive.add(rows[begin:end], far[begin:end])
+            archive.add(Share(gathered, begin, end), far[begin:end])
