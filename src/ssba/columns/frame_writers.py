@@ -56,6 +56,11 @@ def _pandas() -> Library:
             return values.astype(like.dtype)
         return pd.Series(values).astype(like.dtype).array
 
+    def take(table: Any, rows: NDArray[np.int64]) -> Any:
+        taken = table.array.take(rows)
+        # Of plain objects a frame would make text; other arrays stay what they are, and need no index.
+        return pd.Series(taken, dtype=table.dtype) if isinstance(table.dtype, np.dtype) else taken
+
     def frame(columns: Sequence[Any], like: Any) -> Any:
         made = pd.DataFrame(dict(enumerate(columns)))
         made.columns = like.columns
@@ -65,7 +70,7 @@ def _pandas() -> Library:
         series=lambda values, like: pd.Series(list(values), dtype=like.dtype),
         numbers=numbers,
         moments=lambda values, like: pd.Series(values).astype(like.dtype).array,
-        take=lambda table, rows: pd.Series(table.array.take(rows), dtype=table.dtype),
+        take=take,
         frame=frame,
         matrix=lambda values, like: pd.DataFrame(values, columns=like.columns),
     )

@@ -64,6 +64,12 @@ class Grid:
         stepped, numerator, denominator, single = (like(one, reference) for one in arrays)
         return Grid(stepped, numerator, denominator, single, self.trivial)
 
+    def column(self, j: int) -> "Grid":
+        """Return the grid of one column."""
+        arrays = (self.stepped, self.numerator, self.denominator, self.single)
+        stepped, numerator, denominator, single = (one[j : j + 1] for one in arrays)
+        return Grid(stepped, numerator, denominator, single, self.trivial)
+
     def snap(self, Z: Array) -> Array:
         """Round every cell to the nearest legal value; idempotent."""
         if self.trivial:
@@ -80,8 +86,13 @@ class Grid:
         count = xp.floor(self._count(Z)) + 1
         below = self._value(count, Z)
         for _ in range(3):
-            count = xp.where(self.stepped & (below > Z), count - 1, count)
+            above = self.stepped & (below > Z)
+            if not bool(xp.any(above)):
+                break
+            count = xp.where(above, count - 1, count)
             below = self._value(count, Z)
+        if not self._has_single:
+            return below
         single = xp.where(self.single, below, xp.zeros_like(below))
         lower = xp.where(self.single, _nextafter_single(single, -math.inf), below)
         return xp.where(below > Z, lower, below)
@@ -93,9 +104,13 @@ class Grid:
     def storable(self, Z: Array) -> Array:
         """Round cells of 32-bit columns to what these can hold, and leave the others alone."""
         xp = namespace(Z)
-        if not bool(xp.any(self.single)):
+        if not self._has_single:
             return Z
         return xp.where(self.single, _as_single(xp.where(self.single, Z, xp.zeros_like(Z))), Z)
+
+    @cached_property
+    def _has_single(self) -> bool:
+        return bool(namespace(self.single).any(self.single))
 
     def _count(self, Z: Array) -> Array:
         return Z * self.denominator / self.numerator

@@ -14,7 +14,6 @@ Where only real numbers move inside bounds, most of the ball around the query is
 draw together; else one region draws at a time.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from ssba.arrays import Array, like, to_numpy
 from ssba.columns.distance import Metric
+from ssba.columns.space import Grid
 from ssba.constraints.regions.region import Region
 from ssba.search.lanes import Draws, rank_within
 from ssba.search.ledger import Ledger
@@ -244,29 +244,33 @@ class _Ball:
             return np.where(low < high, low + share * (high - low), now)
         # Rounding errors must not cost a value that is the end itself.
         slack = 1e-9 * float(grid.numerator[j]) / float(grid.denominator[j])
-        first, last = self._steps(grid.ceil, j, low - slack), self._steps(grid.floor, j, high + slack)
+        first, last = self._steps(j, low - slack, up=True), self._steps(j, high + slack, up=False)
         count = np.maximum(last - first + 1, 0)
         number = first + np.floor(share * count)
         drawn = number * float(grid.numerator[j]) / float(grid.denominator[j]) + 0.0
         drawn = np.where(count >= 1, drawn, now)
-        if self._own_is_extra(j):
+        if self._own_is_extra[j]:
             own = (rng.random(len(low)) * (count + 1) < 1) & (low <= self.x[j]) & (self.x[j] <= high)
             drawn = np.where(own, self.x[j], drawn)
         return drawn
 
-    def _steps(self, rounded: Callable[[Array], Array], j: int, ends: Vector) -> Vector:
+    def _steps(self, j: int, ends: Vector, *, up: bool) -> Vector:
         """Return how many steps from zero the legal values next to some ends of a column lie."""
-        grid = self.region.grid
-        rows = np.zeros((len(ends), len(self.x)))
-        rows[:, j] = ends
-        values = to_numpy(rounded(like(rows, self.region.x)))[:, j]
-        return np.asarray(np.round(values * float(grid.denominator[j]) / float(grid.numerator[j])))
+        grid = self._grids[j]
+        cells = like(ends[:, None], self.region.x)
+        values = to_numpy(grid.ceil(cells) if up else grid.floor(cells))[:, 0]
+        return np.asarray(np.round(values * float(grid.denominator[0]) / float(grid.numerator[0])))
 
-    def _own_is_extra(self, j: int) -> bool:
-        """Tell whether the query's own value is legal though it lies off the grid."""
-        own = like(self.x[None, :], self.region.x)
-        on_grid = to_numpy(self.region.grid.snap(own))[0, j]
-        return bool(self.region.keeps_x[j]) and bool(on_grid != self.x[j])
+    @cached_property
+    def _grids(self) -> list[Grid]:
+        """The legal values column by column."""
+        return [self.region.grid.column(j) for j in range(len(self.x))]
+
+    @cached_property
+    def _own_is_extra(self) -> Mask:
+        """In which columns the query's own value is legal though it lies off the grid."""
+        on_grid = to_numpy(self.region.grid.snap(like(self.x[None, :], self.region.x)))[0]
+        return np.asarray(to_numpy(self.region.keeps_x) & (on_grid != self.x))
 
     def _legal(self, rows: Vector) -> Vector:
         return np.asarray(to_numpy(self.region.snap(like(rows, self.region.x))))
