@@ -4,7 +4,7 @@ Background rows come from pools: of each region's pool, those that are nearest t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
