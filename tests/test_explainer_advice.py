@@ -147,7 +147,9 @@ class TestReadAgain:
             with pytest.raises(ssba.errors.ArgumentError, match="another model"):
                 ask(answer)
 
-    @pytest.mark.parametrize("settings", [{"distance": "l1"}, {"weights": {"chol": 2.0}}], ids=str)
+    @pytest.mark.parametrize(
+        "settings", [{"distance": "l1"}, {"distance": ssba.Distance(weights={"chol": 2.0})}], ids=str
+    )
     def test_that_of_another_distance_is_refused(
         self, answer: ssba.results.Explanation, settings: Any
     ) -> None:

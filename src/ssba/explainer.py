@@ -22,7 +22,7 @@ from ssba.advice.scan_line import scan_line
 from ssba.advice.try_values import try_values
 from ssba.advice.why_not import why_not
 from ssba.arguments import file_to_write, instance, mapping, number, one_of, whole
-from ssba.columns.distance import Norm, ScaleName
+from ssba.columns.distance import Distance, Norm, distance_from
 from ssba.columns.features import Declaration
 from ssba.columns.layout import RowLabel, row_label, row_labels
 from ssba.constraints.lists import (
@@ -111,13 +111,9 @@ class Explainer:
         property `columns` shows what was decided about each column, and why.
     columns : sequence of str, optional
         The names of the columns of a NumPy array; ``x0``, ``x1``, ... without them.
-    distance : {"l2", "l1", "gower"}
-        How changes add up; one changed category counts 1 in each. ``"gower"`` is ``"l1"`` with the
-        range as its usual scale, also where `scale` is left at ``"std"``.
-    scale : {"std", "mad", "range", "none"} or mapping
-        What a number's change is divided by; ``"none"`` is the paper's raw units.
-    weights : mapping, optional
-        Factors for columns whose change is harder (above 1) or easier (below 1).
+    distance : {"l2", "l1", "gower"} or Distance
+        How long a change is: a norm, with numbers in standard deviations (``"gower"``: in ranges), or
+        ``ssba.Distance("l1", scale="mad", weights={"chol": 2.0})``.
     background_rows : int
         How many background rows queries may ask the model about, as starts and as neighbours of answers; a
         fixed choice if there are more. `sample_boundary` asks about all.
@@ -130,7 +126,7 @@ class Explainer:
     >>> data = np.random.default_rng(0).normal(size=(200, 2))
     >>> def model(rows):
     ...     return rows[:, 0] + rows[:, 1] > 1
-    >>> explainer = ssba.Explainer(model, data, target=True, scale="none")
+    >>> explainer = ssba.Explainer(model, data, target=True, distance=ssba.Distance(scale="none"))
     >>> best = explainer.explain([0.0, 0.0]).best
     >>> best.prediction, round(best.distance, 2)
     (True, 0.71)
@@ -147,15 +143,13 @@ class Explainer:
         *,
         features: Mapping[str, Declaration] | None = None,
         columns: Sequence[str] | None = None,
-        distance: Norm = "l2",
-        scale: ScaleName | Mapping[str, float] = "std",
-        weights: Mapping[str, float] | None = None,
+        distance: Norm | Distance = "l2",
         background_rows: int = 2000,
         seed: int = 0,
     ) -> None:
         seed = whole("seed", seed, at_least=0)
         asked = whole("background_rows", background_rows, at_least=1)
-        settings = Settings(target, features, columns, distance, scale, weights, asked, seed)
+        settings = Settings(target, features, columns, distance_from(distance), asked, seed)
         self._build(model, data, settings)
         constant = [one.name for one in self._engine.space.features if one.is_constant]
         if constant:

@@ -50,7 +50,9 @@ class TestProbability:
 
     @pytest.mark.parametrize("share", [0.3, 0.1])
     def test_at_most_is_found_by_search_near_the_closed_form(self, share: float) -> None:
-        explainer = ssba.Explainer(Probabilities(), X, ssba.probability(True, at_most=share), scale="none")
+        explainer = ssba.Explainer(
+            Probabilities(), X, ssba.probability(True, at_most=share), distance=ssba.Distance(scale="none")
+        )
         found = explainer.explain(self.QUERY, FREE)
         assert found.evidence.proof is None
         assert LOGISTIC.predict_proba([row_of(found.best)])[0, 1] <= share
@@ -60,7 +62,9 @@ class TestProbability:
 
     @given(share=st.floats(0.02, 0.6))
     def test_at_most_is_proved_for_a_linear_model(self, share: float) -> None:
-        explainer = ssba.Explainer(LOGISTIC, X, ssba.probability(True, at_most=share), scale="none")
+        explainer = ssba.Explainer(
+            LOGISTIC, X, ssba.probability(True, at_most=share), distance=ssba.Distance(scale="none")
+        )
         found = explainer.explain(self.QUERY, FREE)
         assert found.evidence.proof == "optimal"
         assert found.stopped == "exact"
@@ -104,7 +108,9 @@ class TestValueChange:
         self, change: dict[str, float], low: float, high: float, opened: bool
     ) -> None:
         model: Any = LINEAR if opened else LINEAR.predict
-        explainer = ssba.Explainer(model, X, ssba.value_change(**change), scale="none")
+        explainer = ssba.Explainer(
+            model, X, ssba.value_change(**change), distance=ssba.Distance(scale="none")
+        )
         found = explainer.explain(self.QUERY, FREE)
         value = float(LINEAR.predict([row_of(found.best)])[0])
         assert low - 1e-9 <= value <= high + 1e-9

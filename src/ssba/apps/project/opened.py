@@ -91,9 +91,7 @@ class OpenedProject:
                 self.rows,
                 target,
                 features=self.declarations,
-                distance=settings.distance,
-                scale=settings.scale,
-                weights=settings.weights or None,
+                distance=ssba.Distance(settings.distance, settings.scale, settings.weights),
                 background_rows=settings.background_rows,
                 seed=settings.seed,
             )
