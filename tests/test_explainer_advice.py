@@ -136,7 +136,7 @@ class TestReadAgain:
     @pytest.mark.parametrize("target", [None, "ill", "well"])
     def test_the_target_is_that_of_the_explanation(self, explainer: ssba.Explainer, target: Any) -> None:
         row = QUERY if target != "ill" else {**QUERY, "rate": 185, "chol": 200}
-        found = explainer.explain(row, target=target)
+        found = explainer.toward(target).explain(row)
         assert found.status == "found"
         assert explainer.plan(found).target == found.target
         assert explainer.plan(found).reached

@@ -134,9 +134,13 @@ class TestCalls:
         ):
             EXPLAINER.explain([0.0, 0.0, 0.0], options=options)
 
+    def test_a_target_is_no_option(self) -> None:
+        with pytest.raises(ssba.errors.ArgumentError, match=r"write toward\(target\).explain"):
+            EXPLAINER.explain([0.0, 0.0, 0.0], target=False)  # type: ignore[call-arg]
+
     def test_a_budget_is_named(self) -> None:
         with pytest.raises(TypeError):
-            EXPLAINER.explain([0.0, 0.0, 0.0], (), ssba.Budget(rows=100))  # type: ignore[call-arg]
+            EXPLAINER.explain([0.0, 0.0, 0.0], (), ssba.Budget(rows=100))  # type: ignore[call-arg, arg-type]
         with pytest.raises(ssba.errors.ArgumentError, match=r"budget is 100; give ssba.Budget"):
             EXPLAINER.explain([0.0, 0.0, 0.0], budget=100)  # type: ignore[arg-type]
 

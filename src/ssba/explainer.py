@@ -73,18 +73,8 @@ from ssba.views.report.page import ReportParts, write_report
 
 Crossings = Literal["one", "all"]
 
-# Engines of other targets that single calls asked for, the last of which are kept.
 _MOST_TARGETS = 16
-
-
-class _Same:
-    """Stands for the explainer's own target, since None is one, too."""
-
-    def __repr__(self) -> str:
-        return "the explainer's"
-
-
-_SAME = _Same()
+"""Explainers of other targets that are kept, the last that were asked for."""
 
 
 class Explainer:
@@ -105,7 +95,7 @@ class Explainer:
     target
         The desired outcome: None for any class but the predicted one, a class label,
         ``ssba.probability(label, at_least=0.7)``; for a regressor ``ssba.value_between(low, high)`` or
-        ``ssba.value_change(at_least=10)``. `explain` takes another one for a single call.
+        ``ssba.value_change(at_least=10)``. `toward` gives an explainer of another one.
     features : mapping, optional
         Kinds that dtypes and values do not tell: ``{"cp": ssba.categorical(), "dose": ssba.numeric()}``. The
         property `columns` shows what was decided about each column, and why.
@@ -158,7 +148,7 @@ class Explainer:
     def _build(self, model: Any, data: Any, settings: Settings) -> None:
         self._given = model, data, settings
         self._engine: Engine = build_engine(model, data, settings)
-        self._others: dict[Any, Engine] = {}
+        self._others: dict[Any, Self] = {}
 
     def __getstate__(self) -> tuple[Any, Any, Settings]:
         """Return what the explainer was built from; a model that cannot be pickled is refused by its name."""
@@ -196,22 +186,53 @@ class Explainer:
         """What the model is known by: a digest of its answers to background rows."""
         return self._engine.judging.model.fingerprint
 
-    def predict(self, row: Any, *, target: Any = _SAME) -> Prediction:
+    def toward(self, target: Any) -> Self:
+        """Return the explainer of another target, with the same model, columns, distance and background rows.
+
+        It is quick, and asked again it is the same one: ``explainer.toward("no disease").explain(row)``.
+
+        Parameters
+        ----------
+        target
+            The desired outcome, as `Explainer` takes it.
+        """
+        own, key = self._engine.target, (type(target), target)
+        if key == (type(own), own):
+            return self
+        try:
+            found = self._others.get(key)
+        except TypeError:
+            # What cannot be a key is no target, and is refused with its name.
+            return self._aimed(target)
+        if found is None:
+            found = self._aimed(target)
+            if len(self._others) >= _MOST_TARGETS:
+                self._others.pop(next(iter(self._others)))
+            self._others[key] = found
+        return found
+
+    def _aimed(self, target: Any) -> Self:
+        model, data, settings = self._given
+        made = object.__new__(type(self))
+        made._given = model, data, replace(settings, target=target)
+        made._engine = self._engine.toward(target)
+        made._others = {}
+        return made
+
+    def predict(self, row: Any) -> Prediction:
         """Return what the model says about a row, and whether that is the target already.
 
         Parameters
         ----------
         row
             A dict, a Series, a one-row frame or a 1-D array.
-        target : optional
-            Another desired outcome than the explainer's, for this call.
         """
-        engine = self._toward(target)
+        engine = self._engine
         return predict_rows(engine, engine.space.encode_row(row)[None, :])[0]
 
-    def predict_many(self, rows: Any, *, target: Any = _SAME) -> tuple[Prediction, ...]:
+    def predict_many(self, rows: Any) -> tuple[Prediction, ...]:
         """Return what the model says about every row of a frame, a 2-D array or a list of dicts."""
-        engine = self._toward(target)
+        engine = self._engine
         return tuple(predict_rows(engine, engine.space.encode(rows)))
 
     def check_constraints(self, row: Any, constraints: Constraints) -> ConstraintCheck:
@@ -233,7 +254,6 @@ class Explainer:
         row: Any,
         constraints: Constraints = (),
         *,
-        target: Any = _SAME,
         options: Options | None = None,
         budget: Budget | None = None,
         boundary: BoundarySet | None = None,
@@ -247,8 +267,6 @@ class Explainer:
             The query: a dict, a Series, a one-row frame or a 1-D array.
         constraints
             Constraint objects or texts, such as ``ssba.fixed("sex")`` or ``"age >= x.age"``; all always hold.
-        target : optional
-            Another desired outcome than the explainer's, for this call.
         options : Options, optional
             What to ask of the answers: how many, how sparse, how robust, how well proved.
         budget : Budget, optional
@@ -258,21 +276,20 @@ class Explainer:
         **fields
             Single options by name, such as ``k=3`` or ``max_changes=2``; see `Options`.
         """
-        engine = self._toward(target)
+        engine = self._engine
         refuse_targets(constraints, engine.judging.model.classes)
         x = engine.space.encode_row(row)
         given = constraint_list(constraints, engine.space.by_name)
         for hint in small_percents(x[None, :], [given], engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
         request = Request(x, given, self._checked(options, fields), row_label=row_label(row))
-        return self._answer(engine, [request], budget, boundary, (False, 1))[0]
+        return self._answer([request], budget, boundary, (False, 1))[0]
 
     def explain_many(
         self,
         rows: Any,
         constraints: Constraints | Sequence[Constraints] = (),
         *,
-        target: Any = _SAME,
         options: Options | None = None,
         budget: Budget | None = None,
         boundary: BoundarySet | None = None,
@@ -291,7 +308,7 @@ class Explainer:
         Ctrl-C ends the call with what was found until then: `stopped` is ``"interrupted"``, rows without
         an answer are ``out_of_budget``. A second one raises `KeyboardInterrupt`.
         """
-        engine = self._toward(target)
+        engine = self._engine
         refuse_targets(constraints, engine.judging.model.classes)
         X = engine.space.encode(rows)
         by_row = constraints_by_row(constraints, len(X), engine.space.by_name)
@@ -304,7 +321,7 @@ class Explainer:
             Request(x, own, checked, row_label=label) for x, own, label in zip(X, by_row, labels, strict=True)
         ]
         with naming_failing_row(engine.judging, rows, X):
-            found = self._answer(engine, requests, budget, boundary, (progress, count))
+            found = self._answer(requests, budget, boundary, (progress, count))
         return Explanations(tuple(found), engine.space.layout)
 
     def plan(
@@ -590,49 +607,31 @@ class Explainer:
             )
         return growth
 
-    def _toward(self, target: Any) -> Engine:
-        """Return the engine of a call's target."""
-        if target is _SAME:
-            return self._engine
-        try:
-            key = (type(target), target)
-            if key == (type(self._engine.target), self._engine.target):
-                return self._engine
-            if key not in self._others:
-                engine = self._engine.toward(target)
-                if len(self._others) >= _MOST_TARGETS:
-                    self._others.pop(next(iter(self._others)))
-                self._others[key] = engine
-            return self._others[key]
-        except TypeError:
-            # What cannot be a key is no target, and is refused with its name.
-            return self._engine.toward(target)
-
     def _context(self, explanation: Any) -> Context:
         """Return the query of an explanation, to be asked about again."""
         refuse_no_explanation("explanation", explanation)
         goal = explanation.goal
         try:
-            engine = self._engine if goal is None else self._toward(target_of(goal))
+            asked = self if goal is None else self.toward(target_of(goal))
         except (TargetError, ModelError) as error:
             # A model that cannot be asked for this target is not the one that was.
             raise of_another_model(self._engine, explanation) from error
-        return context_of(engine, explanation)
+        return context_of(asked._engine, explanation)
 
     def _answer(
         self,
-        engine: Engine,
         requests: Sequence[Request],
         budget: Budget | None,
         boundary: BoundarySet | None,
         how: tuple[bool | None, int],
     ) -> list[Explanation]:
-        known, given, (progress, workers) = _checked_set(engine, boundary), _checked_budget(budget), how
+        engine, given, (progress, workers) = self._engine, _checked_budget(budget), how
+        known = _checked_set(engine, boundary)
         with query_bar(len(requests), progress) as shown, ctrl_c_ends():
             # A bar that nobody sees is not told anything, either.
             tell = None if shown.disable else shown.update
             if min(workers, len(requests)) > 1:
-                found = self._shared(engine, requests, (given, known), workers, shown.update)
+                found = self._shared(requests, (given, known), workers, shown.update)
             else:
                 found = explain_requests(engine, requests, given, known, tell)
             if is_interrupted():
@@ -641,7 +640,6 @@ class Explainer:
 
     def _shared(
         self,
-        engine: Engine,
         requests: Sequence[Request],
         given: tuple[Budget, EncodedPoints | None],
         workers: int,
@@ -652,8 +650,8 @@ class Explainer:
 
         budget, known = given
         ends = math.inf if budget.seconds is None else time.time() + budget.seconds
-        job = Job(_blueprint(self, engine), budget, known, ends)
-        return explain_shared(job, engine, requests, workers, tell)
+        job = Job(Inside(self).blueprint, budget, known, ends)
+        return explain_shared(job, self._engine, requests, workers, tell)
 
     def _checked(self, options: Options | None, fields: Mapping[str, Any]) -> Options:
         checked = options_from(options, fields)
@@ -676,14 +674,9 @@ class Explainer:
         )
 
 
-def _engine_of(explainer: Explainer, target: Any) -> Engine:
-    """Return an explainer's engine of a target, in whichever process it is."""
-    return explainer._toward(target)
-
-
-def _blueprint(explainer: Explainer, engine: Engine) -> Blueprint:
-    """Return what other processes build an engine from."""
-    return Blueprint(partial(_engine_of, explainer, engine.target), engine.judging.model.fingerprint)
+def _engine_of(explainer: Explainer) -> Engine:
+    """Return an explainer's engine, in whichever process it is."""
+    return explainer._engine
 
 
 @dataclass(frozen=True)
@@ -700,7 +693,7 @@ class Inside:
     @property
     def blueprint(self) -> Blueprint:
         """What others build theirs from."""
-        return _blueprint(self.explainer, self.engine)
+        return Blueprint(partial(_engine_of, self.explainer), self.engine.judging.model.fingerprint)
 
     @property
     def settings(self) -> Settings:

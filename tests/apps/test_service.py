@@ -63,10 +63,9 @@ class TestExplain:
                 "budget": {"rows": 4000},
             }
         )
-        wanted = EXPLAINER.explain(
+        wanted = EXPLAINER.toward(ssba.probability("no disease", at_least=0.45)).explain(
             heart().rows.iloc[PATIENT],
             [*RULES, "trestbps == x.trestbps"],
-            target=ssba.probability("no disease", at_least=0.45),
             options=ssba.Options(k=2, margin=ssba.score_margin(0.01)),
             budget=ssba.Budget(4000),
         )

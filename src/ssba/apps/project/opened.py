@@ -98,8 +98,7 @@ class OpenedProject:
 
         where = self.where
         with told_at(where("target"), TargetError), told_at(where("model"), ModelError):
-            made = first_possible(make, settings.target, settings.classes, "as a target")
-        assert isinstance(made, ssba.Explainer)
+            made = first_possible(make, settings.target, settings.classes)
         self._refuse_unknown_classes(made.classes)
         return made
 
