@@ -12,5 +12,5 @@ class Words:
     on_error: str
 
 
-IN_PYTHON = Words("out", "give force=True", 'give on_error="row"')
+IN_PYTHON = Words("out", "give ssba.run.Output(out, force=True)", 'give ssba.run.Output(out, on_error="row")')
 IN_TERMINAL = Words("--out", "add --force", "add --on-error row")
