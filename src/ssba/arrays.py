@@ -92,11 +92,6 @@ def choose(rows: Array, numbers: Any) -> Array:
     return namespace(rows).take(rows, like(numbers, rows), axis=0)
 
 
-def repeated(row: Array, count: int) -> Array:
-    """Return an array of `count` copies of a row."""
-    return namespace(row).tile(row[None, :], (count, 1))
-
-
 def blocks(count: int, cells: int) -> Iterator[slice]:
     """Yield parts of so many things, each of as many as can be worked on in the processor's cache.
 

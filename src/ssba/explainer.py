@@ -609,7 +609,7 @@ class Explainer:
 
     def _context(self, explanation: Any) -> Context:
         """Return the query of an explanation, to be asked about again."""
-        refuse_no_explanation("explanation", explanation)
+        refuse_no_explanation(explanation)
         goal = explanation.goal
         try:
             asked = self if goal is None else self.toward(target_of(goal))

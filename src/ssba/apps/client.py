@@ -237,7 +237,7 @@ class Client:
 
     def _about(self, path: str, explanation: Explanation, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Ask a further question about an answer."""
-        refuse_no_explanation("explanation", explanation)
+        refuse_no_explanation(explanation)
         return self._post(path, {"explanation": explanation.to_dict(), **asked})
 
     def _post(self, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:

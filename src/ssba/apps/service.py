@@ -244,17 +244,11 @@ class Service:
         request: CohortRequest,
         meter: Meter | None = None,
         done: Callable[[int, int], None] = lambda done, total: None,
-    ) -> CohortReply:
-        """Explain many rows, some at a time, so that other requests get their turn; tell how far it is."""
-        return self.cohort_with_files(request, meter, done)[0]
-
-    def cohort_with_files(
-        self,
-        request: CohortRequest,
-        meter: Meter | None = None,
-        done: Callable[[int, int], None] = lambda done, total: None,
     ) -> tuple[CohortReply, CohortFiles]:
-        """Explain many rows, and return what they say together with what can be exported."""
+        """Explain many rows, some at a time, so that other requests get their turn; tell how far it is.
+
+        With what they say together comes what can be exported.
+        """
         numbers = self.cohort_rows(request, meter)
         if request.by is not None:
             require_column(self.project.table, request.by, "by")

@@ -23,9 +23,8 @@ from ssba.run.chunks import Chunk, DatasetSource, ParquetSource, Source, Wanted,
 from ssba.run.crews import Crew
 from ssba.run.digests import ask_digest, explainer_digest
 from ssba.run.locks import held
-from ssba.run.parts import Parts
+from ssba.run.parts import IN_PYTHON, Parts
 from ssba.run.tasks import Explaining, Growing, Pairs, Points
-from ssba.run.words import IN_PYTHON
 from ssba.run.work import Done, OnError
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import ssba
 from ssba.apps.project.locations import NOWHERE, Locations, told_at
 from ssba.apps.project.model_columns import misspelled_columns, unfit_columns
+from ssba.apps.project.problems import all_of, tell
 from ssba.apps.project.settings import FeatureSettings, ProjectSettings, as_label
 from ssba.apps.project.target import first_possible
-from ssba.apps.project.together import all_of, tell
 from ssba.columns.features import Declaration, Kind, unknown_columns
 from ssba.columns.frames import RawColumn, read_columns
 from ssba.columns.inference import infer_feature

@@ -8,7 +8,6 @@ from ssba.columns.distance import Norm, ScaleName
 
 CAUTION = "This explains the model: it does not say what causes what."
 
-Cell = str | int | float | bool | None
 Label = str | int | float | bool
 
 Whole = Annotated[int, Strict()]
