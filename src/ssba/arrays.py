@@ -20,6 +20,11 @@ _CELLS_AT_ONCE = 1 << 16
 Array: TypeAlias = Any
 """An array of any namespace; the standard has no static type that checkers understand yet."""
 
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
 
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that the arrays share."""

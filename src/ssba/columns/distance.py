@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import mapping, number, one_of
-from ssba.arrays import Array, namespace
+from ssba.arrays import Array, Matrix, Vector, namespace
 from ssba.columns.features import Feature, unknown_columns
 from ssba.errors import ArgumentError, SchemaError
 
@@ -27,9 +27,6 @@ _SMALLEST, _LARGEST = 1e-150, 1e150
 Norm = Literal["l2", "l1", "gower"]
 ScaleName = Literal["std", "mad", "range", "none"]
 _EXAMPLE = '{"chol": 2.0}'
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 # Cells that are worked on at a time; more would not fit into the processor's cache.
 _CELLS_AT_ONCE = 1 << 19
