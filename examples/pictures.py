@@ -143,7 +143,7 @@ def draw_plane(folder: Path) -> None:
     ill, well = rng.normal([8, 16], 2.2, (10, 2)), rng.normal([16, 9], 2.2, (10, 2))
     rows = pd.DataFrame(np.vstack([ill, well]), columns=["x1", "x2"])
     model = SVC(gamma=0.05).fit(rows, ["unhealthy"] * 10 + ["healthy"] * 10)
-    explainer = ssba.Explainer(model, rows, "healthy", scale="none")
+    explainer = ssba.Explainer(model, rows, "healthy", distance=ssba.Distance(scale="none"))
     boundary = np.asarray(explainer.sample_boundary(99, progress=False).points)
     query = {"x1": 11.0, "x2": 15.0}
     for percent in (10, 25):

@@ -83,7 +83,9 @@ class Problem:
     def explainer(self, by: str, norm: Any = "l2") -> ssba.Explainer:
         model, target = (self.labels, True) if by == "labels" else (self.scores, 1)
         features = {f"x{j}": ssba.integer() for j in range(self.width)} if self.whole else None
-        return ssba.Explainer(model, self.data, target, features=features, distance=norm, scale="none")
+        return ssba.Explainer(
+            model, self.data, target, features=features, distance=ssba.Distance(norm, scale="none")
+        )
 
     @property
     def query(self) -> list[float]:

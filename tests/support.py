@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ssba.arrays import like
-from ssba.columns.distance import Metric, Norm, metric
+from ssba.columns.distance import Distance, Metric, Norm
 from ssba.columns.features import Declaration
 from ssba.columns.space import Space, build_space
 from ssba.constraints.constraint import Constraint, check, constraint
@@ -80,4 +80,4 @@ def setting(
     data: Any, features: Mapping[str, Declaration] | None = None, norm: Norm = "l2", **wishes: Any
 ) -> Setting:
     space, Z = build_space(data, features)
-    return Setting(space, Z, metric(space.features, Z, norm, **wishes))
+    return Setting(space, Z, Distance(norm, **wishes).metric(space.features, Z))

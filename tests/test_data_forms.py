@@ -60,8 +60,7 @@ class TestNamesOfAnArray:
             target=True,
             columns=NAMES,
             features={"chol": ssba.numeric(step=0.5, unit="mmol/l")},
-            weights={"age": 3.0},
-            scale={"max HR": 2.0},
+            distance=ssba.Distance(scale={"max HR": 2.0}, weights={"age": 3.0}),
         )
         by_name = {one.name: one for one in explainer.explain(QUERY).columns}
         assert (by_name["chol"].step, by_name["chol"].unit) == (0.5, "mmol/l")

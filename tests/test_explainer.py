@@ -89,8 +89,8 @@ class TestDistance:
     QUERY = np.array([0.1, 0.1, 0.2])
     GAP = 1.0 - float(QUERY @ WEIGHTS)
 
-    def distance(self, **settings: Any) -> float:
-        best = ssba.Explainer(plane, X, **settings).explain(self.QUERY).best
+    def distance(self, norm: Any = "l2", **settings: Any) -> float:
+        best = ssba.Explainer(plane, X, distance=ssba.Distance(norm, **settings)).explain(self.QUERY).best
         assert best is not None
         return best.distance
 
@@ -104,11 +104,14 @@ class TestDistance:
 
     def test_l1_changes_the_cheapest_column_only(self) -> None:
         exact = self.GAP / np.abs(WEIGHTS).max()
-        assert exact <= self.distance(scale="none", distance="l1") <= 1.02 * exact
+        assert exact <= self.distance("l1", scale="none") <= 1.02 * exact
 
     def test_gower_counts_shares_of_the_range(self) -> None:
         exact = self.GAP / (np.abs(WEIGHTS) * np.ptp(X, axis=0)).max()
-        assert exact <= self.distance(distance="gower") <= 1.02 * exact
+        assert exact <= self.distance("gower") <= 1.02 * exact
+        best = ssba.Explainer(plane, X, distance="gower").explain(self.QUERY).best
+        assert best is not None
+        assert best.distance == self.distance("gower")
 
     def test_a_mapping_scales_and_weights_hold_back(self) -> None:
         exact = self.GAP / np.linalg.norm(WEIGHTS * np.array([2.0, 1.0, 1.0]) / np.array([1.0, 5.0, 1.0]))
@@ -116,7 +119,7 @@ class TestDistance:
         assert exact <= measured <= 1.01 * exact
 
     def test_the_distance_told_is_the_distance_of_the_changes(self) -> None:
-        best = ssba.Explainer(plane, X, scale="none").explain(self.QUERY).best
+        best = ssba.Explainer(plane, X, distance=ssba.Distance(scale="none")).explain(self.QUERY).best
         assert best is not None
         told = np.sqrt(sum((after - before) ** 2 for before, after in best.changes.values()))
         assert best.distance == pytest.approx(told)

@@ -136,7 +136,7 @@ class TestReadAgain:
     @pytest.mark.parametrize("target", [None, "ill", "well"])
     def test_the_target_is_that_of_the_explanation(self, explainer: ssba.Explainer, target: Any) -> None:
         row = QUERY if target != "ill" else {**QUERY, "rate": 185, "chol": 200}
-        found = explainer.explain(row, target=target)
+        found = explainer.toward(target).explain(row)
         assert found.status == "found"
         assert explainer.plan(found).target == found.target
         assert explainer.plan(found).reached
@@ -147,7 +147,9 @@ class TestReadAgain:
             with pytest.raises(ssba.errors.ArgumentError, match="another model"):
                 ask(answer)
 
-    @pytest.mark.parametrize("settings", [{"distance": "l1"}, {"weights": {"chol": 2.0}}], ids=str)
+    @pytest.mark.parametrize(
+        "settings", [{"distance": "l1"}, {"distance": ssba.Distance(weights={"chol": 2.0})}], ids=str
+    )
     def test_that_of_another_distance_is_refused(
         self, answer: ssba.results.Explanation, settings: Any
     ) -> None:

@@ -34,9 +34,11 @@ def explainer() -> ssba.Explainer:
 class TestTargetsInTheWrongPlace:
     @pytest.mark.parametrize("given", ["ill", ["ill"], ["a >= 0", "ill"]], ids=str)
     def test_a_label_among_the_constraints_is_a_target(self, explainer: ssba.Explainer, given: Any) -> None:
-        with pytest.raises(ArgumentError, match="'ill', a class of the model; give it by name: target='ill'"):
+        with pytest.raises(
+            ArgumentError, match=r"'ill', a class of the model; write toward\('ill'\).explain"
+        ):
             explainer.explain(NUMBERS.iloc[0], given)
-        with pytest.raises(ArgumentError, match="give it by name: target='ill'"):
+        with pytest.raises(ArgumentError, match=r"write toward\('ill'\)"):
             explainer.explain_many(NUMBERS[:2], given)
 
 
@@ -76,7 +78,7 @@ class TestConstantColumns:
             warnings.simplefilter("always")
             explainer = ssba.Explainer(above, NUMBERS.assign(**constant), True)
             query = {"a": 0.0, "b": 0.0, **constant}
-            explainer.levers(explainer.explain(query, target=False))
+            explainer.levers(explainer.toward(False).explain(query))
             explainer.explain_many([query, query])
         return [str(one.message) for one in caught]
 

@@ -134,6 +134,10 @@ class TestCalls:
         ):
             EXPLAINER.explain([0.0, 0.0, 0.0], options=options)
 
+    def test_many_rows_have_no_target_of_their_own(self) -> None:
+        with pytest.raises(ssba.errors.ArgumentError, match=r"write toward\(target\).explain_many"):
+            EXPLAINER.explain_many(X[:1], target=False)  # type: ignore[call-arg]
+
     def test_a_budget_is_named(self) -> None:
         with pytest.raises(TypeError):
             EXPLAINER.explain([0.0, 0.0, 0.0], (), ssba.Budget(rows=100))  # type: ignore[call-arg]

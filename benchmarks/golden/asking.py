@@ -108,7 +108,7 @@ def _ask(case: Case, way: Way, i: int) -> _Asked:
     """Ask an explainer that was asked nothing before, so that other queries do not change the figures."""
     counter = Counter()
     model = counter.counted(case.labels if way.by == "labels" else case.scores)
-    options: dict[str, Any] = case.options() | {"distance": way.norm}
+    options: dict[str, Any] = case.options(way.norm)
     if way.at_least is not None:
         options["target"] = ssba.probability(case.target, at_least=way.at_least)
     with warnings.catch_warnings():

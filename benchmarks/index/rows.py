@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.columns.distance import Metric, metric
+from ssba.columns.distance import Distance, Metric
 from ssba.columns.space import Space, build_space
 from ssba.constraints.constraint import between
 from ssba.constraints.regions.compile import compile_regions
@@ -88,7 +88,7 @@ class Table:
         edges = np.full((1, self.columns), 10.0)
         space, Z = build_space(np.concatenate([-edges, edges, rng.normal(size=(500, self.columns))]))
         scales = dict(zip(space.by_name, rng.uniform(0.5, 2.0, self.columns).tolist(), strict=True))
-        return space, metric(space.features, Z, "l2", scales)
+        return space, Distance(scale=scales).metric(space.features, Z)
 
     @property
     def factor(self) -> Matrix:

@@ -95,14 +95,18 @@ class Case:
             return np.column_stack([1 - chance, chance])
         return np.asarray(softmax(decision, axis=1))
 
-    def options(self) -> dict[str, Any]:
+    def options(self, norm: Literal["l2", "l1"] = "l2") -> dict[str, Any]:
         """What `ssba.Explainer` needs to know besides model and data: kinds are those of all methods."""
         # Peers are measured in environments of their own, without ssba.
         import ssba
 
         kinds = {"real": ssba.numeric(), "whole": ssba.integer()}
         features = {one.name: kinds[one.kind] for one in self.columns if one.kind in kinds}
-        return {"target": self.target, "scale": self.rules.scale, "features": features}
+        told: dict[str, Any] = {"target": self.target, "features": features}
+        if not hasattr(ssba, "Distance"):
+            # The sources that `benchmarks.batch` compares with have two arguments for it.
+            return told | {"distance": norm, "scale": self.rules.scale}
+        return told | {"distance": ssba.Distance(norm, scale=self.rules.scale)}
 
     @property
     def constraints(self) -> tuple[str, ...]:

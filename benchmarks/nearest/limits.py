@@ -222,7 +222,7 @@ def _by_few_and_cells(case: Case, i: int, norm: Norm, limits: Limits, seconds: f
 
 
 def _lower_by_ssba(case: Case, i: int, norm: Norm, limits: Limits, **options: Any) -> None:
-    explainer = ssba.Explainer(case.scores, case.data, distance=norm, **case.options())
+    explainer = ssba.Explainer(case.scores, case.data, **case.options(norm))
     limited = case.limited(i) | options
     answer = explainer.explain(case.only(np.array([i])).queries, case.constraints, **limited).best
     if answer is not None:

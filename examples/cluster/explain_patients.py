@@ -71,9 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with ssba.run.on_ray(explainer, asked.address, actors=asked.actors, num_gpus=asked.num_gpus) as cluster:
         points = cluster.sample_boundary(asked.points, path=asked.folder / "heart.boundary")
         print(points)
-        written = cluster.explain_many(
-            rows, RULES, out=out, boundary=points, id="patient", force=out.exists()
-        )
+        output = ssba.run.Output(out, force=out.exists())
+        written = cluster.explain_many(rows, RULES, out=output, id="patient", boundary=points)
     told = ", ".join(f"{count:,} {status}" for status, count in sorted(written.statuses.items()))
     print(f"{written.path}: {written.rows:,} patients ({written.rows_before:,} of them before): {told}")
     print(f"sha256 {written.digest()}")

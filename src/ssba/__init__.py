@@ -12,6 +12,7 @@ from ssba.version import __version__
 if TYPE_CHECKING:
     from ssba import charts, datasets, errors, results, run
     from ssba.apps.client import Client
+    from ssba.columns.distance import Distance
     from ssba.columns.features import boolean, categorical, integer, numeric, ordinal
     from ssba.constraints.constraint import (
         Constraint,
@@ -42,6 +43,7 @@ __all__ = [
     "Client",
     "Constraint",
     "Costly",
+    "Distance",
     "Explainer",
     "Options",
     "SsbaError",
@@ -82,6 +84,7 @@ __all__ = [
 
 _WHERE = {
     "apps.client": ("Client",),
+    "columns.distance": ("Distance",),
     "columns.features": ("boolean", "categorical", "integer", "numeric", "ordinal"),
     "constraints.constraint": (
         *("Constraint", "between", "constraint", "decrease", "fixed", "increase", "may_fill", "one_of"),

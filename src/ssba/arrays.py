@@ -23,6 +23,11 @@ _CELLS_ON_DEVICE = 1 << 26
 Array: TypeAlias = Any
 """An array of any namespace; the standard has no static type that checkers understand yet."""
 
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
 
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that the arrays share."""
@@ -148,11 +153,6 @@ def on_host(*vectors: Array) -> list[NDArray[np.float64]]:
 def copied(rows: Array) -> Array:
     """Return a copy."""
     return rows.copy() if type(rows) is np.ndarray else namespace(rows).asarray(rows, copy=True)
-
-
-def repeated(row: Array, count: int) -> Array:
-    """Return an array of `count` copies of a row."""
-    return namespace(row).tile(row[None, :], (count, 1))
 
 
 def blocks(count: int, cells: int, beside: Array = None) -> Iterator[slice]:

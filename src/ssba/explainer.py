@@ -22,7 +22,7 @@ from ssba.advice.scan_line import scan_line
 from ssba.advice.try_values import try_values
 from ssba.advice.why_not import why_not
 from ssba.arguments import file_to_write, instance, mapping, number, one_of, whole
-from ssba.columns.distance import Norm, ScaleName
+from ssba.columns.distance import Distance, Norm, distance_from
 from ssba.columns.features import Declaration
 from ssba.columns.layout import RowLabel, row_label, row_labels
 from ssba.constraints.lists import (
@@ -43,7 +43,7 @@ from ssba.index.verify_index import Verified
 from ssba.interrupts import ctrl_c_ends, is_interrupted
 from ssba.models.answers import plain
 from ssba.models.model import refuse_unpicklable
-from ssba.models.targets import target_of
+from ssba.models.targets import OWN_TARGET, target_of
 from ssba.options import Budget, OptionFields, Options, ScoreMargin, options_from
 from ssba.pipeline.answer import Request, explain_requests
 from ssba.pipeline.ask import Ask
@@ -73,18 +73,8 @@ from ssba.views.report.page import ReportParts, write_report
 
 Crossings = Literal["one", "all"]
 
-# Engines of other targets that single calls asked for, the last of which are kept.
 _MOST_TARGETS = 16
-
-
-class _Same:
-    """Stands for the explainer's own target, since None is one, too."""
-
-    def __repr__(self) -> str:
-        return "the explainer's"
-
-
-_SAME = _Same()
+"""Explainers of other targets that are kept, the last that were asked for."""
 
 
 class Explainer:
@@ -105,19 +95,15 @@ class Explainer:
     target
         The desired outcome: None for any class but the predicted one, a class label,
         ``ssba.probability(label, at_least=0.7)``; for a regressor ``ssba.value_between(low, high)`` or
-        ``ssba.value_change(at_least=10)``. `explain` takes another one for a single call.
+        ``ssba.value_change(at_least=10)``. `toward` gives an explainer of another one.
     features : mapping, optional
         Kinds that dtypes and values do not tell: ``{"cp": ssba.categorical(), "dose": ssba.numeric()}``. The
         property `columns` shows what was decided about each column, and why.
     columns : sequence of str, optional
         The names of the columns of a NumPy array; ``x0``, ``x1``, ... without them.
-    distance : {"l2", "l1", "gower"}
-        How changes add up; one changed category counts 1 in each. ``"gower"`` is ``"l1"`` with the
-        range as its usual scale, also where `scale` is left at ``"std"``.
-    scale : {"std", "mad", "range", "none"} or mapping
-        What a number's change is divided by; ``"none"`` is the paper's raw units.
-    weights : mapping, optional
-        Factors for columns whose change is harder (above 1) or easier (below 1).
+    distance : {"l2", "l1", "gower"} or Distance
+        How long a change is: a norm, with numbers in standard deviations (``"gower"``: in ranges), or
+        ``ssba.Distance("l1", scale="mad", weights={"chol": 2.0})``.
     background_rows : int
         How many background rows queries may ask the model about, as starts and as neighbours of answers; a
         fixed choice if there are more. `sample_boundary` asks about all.
@@ -130,7 +116,7 @@ class Explainer:
     >>> data = np.random.default_rng(0).normal(size=(200, 2))
     >>> def model(rows):
     ...     return rows[:, 0] + rows[:, 1] > 1
-    >>> explainer = ssba.Explainer(model, data, target=True, scale="none")
+    >>> explainer = ssba.Explainer(model, data, target=True, distance=ssba.Distance(scale="none"))
     >>> best = explainer.explain([0.0, 0.0]).best
     >>> best.prediction, round(best.distance, 2)
     (True, 0.71)
@@ -147,15 +133,13 @@ class Explainer:
         *,
         features: Mapping[str, Declaration] | None = None,
         columns: Sequence[str] | None = None,
-        distance: Norm = "l2",
-        scale: ScaleName | Mapping[str, float] = "std",
-        weights: Mapping[str, float] | None = None,
+        distance: Norm | Distance = "l2",
         background_rows: int = 2000,
         seed: int = 0,
     ) -> None:
         seed = whole("seed", seed, at_least=0)
         asked = whole("background_rows", background_rows, at_least=1)
-        settings = Settings(target, features, columns, distance, scale, weights, asked, seed)
+        settings = Settings(target, features, columns, distance_from(distance), asked, seed)
         self._build(model, data, settings)
         constant = [one.name for one in self._engine.space.features if one.is_constant]
         if constant:
@@ -164,7 +148,7 @@ class Explainer:
     def _build(self, model: Any, data: Any, settings: Settings) -> None:
         self._given = model, data, settings
         self._engine: Engine = build_engine(model, data, settings)
-        self._others: dict[Any, Engine] = {}
+        self._others: dict[Any, Self] = {}
 
     def __getstate__(self) -> tuple[Any, Any, Settings]:
         """Return what the explainer was built from; a model that cannot be pickled is refused by its name."""
@@ -202,22 +186,53 @@ class Explainer:
         """What the model is known by: a digest of its answers to background rows."""
         return self._engine.judging.model.fingerprint
 
-    def predict(self, row: Any, *, target: Any = _SAME) -> Prediction:
+    def toward(self, target: Any) -> Self:
+        """Return the explainer of another target, with the same model, columns, distance and background rows.
+
+        It is quick, and asked again it is the same one: ``explainer.toward("no disease").explain(row)``.
+
+        Parameters
+        ----------
+        target
+            The desired outcome, as `Explainer` takes it.
+        """
+        own, key = self._engine.target, (type(target), target)
+        if key == (type(own), own):
+            return self
+        try:
+            found = self._others.get(key)
+        except TypeError:
+            # What cannot be a key is no target, and is refused with its name.
+            return self._aimed(target)
+        if found is None:
+            found = self._aimed(target)
+            if len(self._others) >= _MOST_TARGETS:
+                self._others.pop(next(iter(self._others)))
+            self._others[key] = found
+        return found
+
+    def _aimed(self, target: Any) -> Self:
+        model, data, settings = self._given
+        made = object.__new__(type(self))
+        made._given = model, data, replace(settings, target=target)
+        made._engine = self._engine.toward(target)
+        made._others = {}
+        return made
+
+    def predict(self, row: Any) -> Prediction:
         """Return what the model says about a row, and whether that is the target already.
 
         Parameters
         ----------
         row
             A dict, a Series, a one-row frame or a 1-D array.
-        target : optional
-            Another desired outcome than the explainer's, for this call.
         """
-        engine = self._toward(target)
+        engine = self._engine
         return predict_rows(engine, engine.space.encode_row(row)[None, :])[0]
 
-    def predict_many(self, rows: Any, *, target: Any = _SAME) -> tuple[Prediction, ...]:
+    def predict_many(self, rows: Any) -> tuple[Prediction, ...]:
         """Return what the model says about every row of a frame, a 2-D array or a list of dicts."""
-        engine = self._toward(target)
+        engine = self._engine
         return tuple(predict_rows(engine, engine.space.encode(rows)))
 
     def check_constraints(self, row: Any, constraints: Constraints) -> ConstraintCheck:
@@ -239,7 +254,7 @@ class Explainer:
         row: Any,
         constraints: Constraints = (),
         *,
-        target: Any = _SAME,
+        target: Any = OWN_TARGET,
         options: Options | None = None,
         budget: Budget | None = None,
         boundary: BoundarySet | None = None,
@@ -254,7 +269,7 @@ class Explainer:
         constraints
             Constraint objects or texts, such as ``ssba.fixed("sex")`` or ``"age >= x.age"``; all always hold.
         target : optional
-            Another desired outcome than the explainer's, for this call.
+            Another desired outcome than the explainer's, for this call: `toward` it, where it is for more.
         options : Options, optional
             What to ask of the answers: how many, how sparse, how robust, how well proved.
         budget : Budget, optional
@@ -264,21 +279,25 @@ class Explainer:
         **fields
             Single options by name, such as ``k=3`` or ``max_changes=2``; see `Options`.
         """
-        engine = self._toward(target)
+        if target is not OWN_TARGET:
+            other = self.toward(target)
+            return other.explain(
+                row, constraints, options=options, budget=budget, boundary=boundary, **fields
+            )
+        engine = self._engine
         refuse_targets(constraints, engine.judging.model.classes)
         x = engine.space.encode_row(row)
         given = constraint_list(constraints, engine.space.by_name)
         for hint in small_percents(x[None, :], [given], engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
         request = Request(x, given, self._checked(options, fields), row_label=row_label(row))
-        return self._answer(engine, [request], budget, boundary, (False, 1))[0]
+        return self._answer([request], budget, boundary, (False, 1))[0]
 
     def explain_many(
         self,
         rows: Any,
         constraints: Constraints | Sequence[Constraints] = (),
         *,
-        target: Any = _SAME,
         options: Options | None = None,
         budget: Budget | None = None,
         boundary: BoundarySet | None = None,
@@ -297,7 +316,7 @@ class Explainer:
         Ctrl-C ends the call with what was found until then: `stopped` is ``"interrupted"``, rows without
         an answer are ``out_of_budget``. A second one raises `KeyboardInterrupt`.
         """
-        engine = self._toward(target)
+        engine = self._engine
         refuse_targets(constraints, engine.judging.model.classes)
         X = engine.space.encode(rows)
         by_row = constraints_by_row(constraints, len(X), engine.space.by_name)
@@ -310,7 +329,7 @@ class Explainer:
             Request(x, own, checked, row_label=label) for x, own, label in zip(X, by_row, labels, strict=True)
         ]
         with naming_failing_row(engine.judging, rows, X):
-            found = self._answer(engine, requests, budget, boundary, (progress, count))
+            found = self._answer(requests, budget, boundary, (progress, count))
         return Explanations(tuple(found), engine.space.layout)
 
     def plan(
@@ -596,49 +615,31 @@ class Explainer:
             )
         return growth
 
-    def _toward(self, target: Any) -> Engine:
-        """Return the engine of a call's target."""
-        if target is _SAME:
-            return self._engine
-        try:
-            key = (type(target), target)
-            if key == (type(self._engine.target), self._engine.target):
-                return self._engine
-            if key not in self._others:
-                engine = self._engine.toward(target)
-                if len(self._others) >= _MOST_TARGETS:
-                    self._others.pop(next(iter(self._others)))
-                self._others[key] = engine
-            return self._others[key]
-        except TypeError:
-            # What cannot be a key is no target, and is refused with its name.
-            return self._engine.toward(target)
-
     def _context(self, explanation: Any) -> Context:
         """Return the query of an explanation, to be asked about again."""
-        refuse_no_explanation("explanation", explanation)
+        refuse_no_explanation(explanation)
         goal = explanation.goal
         try:
-            engine = self._engine if goal is None else self._toward(target_of(goal))
+            asked = self if goal is None else self.toward(target_of(goal))
         except (TargetError, ModelError) as error:
             # A model that cannot be asked for this target is not the one that was.
             raise of_another_model(self._engine, explanation) from error
-        return context_of(engine, explanation)
+        return context_of(asked._engine, explanation)
 
     def _answer(
         self,
-        engine: Engine,
         requests: Sequence[Request],
         budget: Budget | None,
         boundary: BoundarySet | None,
         how: tuple[bool | None, int],
     ) -> list[Explanation]:
-        known, given, (progress, workers) = _checked_set(engine, boundary), _checked_budget(budget), how
+        engine, given, (progress, workers) = self._engine, _checked_budget(budget), how
+        known = _checked_set(engine, boundary)
         with query_bar(len(requests), progress) as shown, ctrl_c_ends():
             # A bar that nobody sees is not told anything, either.
             tell = None if shown.disable else shown.update
             if min(workers, len(requests)) > 1:
-                found = self._shared(engine, requests, (given, known), workers, shown.update)
+                found = self._shared(requests, (given, known), workers, shown.update)
             else:
                 found = explain_requests(engine, requests, given, known, tell)
             if is_interrupted():
@@ -647,7 +648,6 @@ class Explainer:
 
     def _shared(
         self,
-        engine: Engine,
         requests: Sequence[Request],
         given: tuple[Budget, EncodedPoints | None],
         workers: int,
@@ -658,8 +658,8 @@ class Explainer:
 
         budget, known = given
         ends = math.inf if budget.seconds is None else time.time() + budget.seconds
-        job = Job(_blueprint(self, engine), budget, known, ends)
-        return explain_shared(job, engine, requests, workers, tell)
+        job = Job(Inside(self).blueprint, budget, known, ends)
+        return explain_shared(job, self._engine, requests, workers, tell)
 
     def _checked(self, options: Options | None, fields: Mapping[str, Any]) -> Options:
         checked = options_from(options, fields)
@@ -682,14 +682,9 @@ class Explainer:
         )
 
 
-def _engine_of(explainer: Explainer, target: Any) -> Engine:
-    """Return an explainer's engine of a target, in whichever process it is."""
-    return explainer._toward(target)
-
-
-def _blueprint(explainer: Explainer, engine: Engine) -> Blueprint:
-    """Return what other processes build an engine from."""
-    return Blueprint(partial(_engine_of, explainer, engine.target), engine.judging.model.fingerprint)
+def _engine_of(explainer: Explainer) -> Engine:
+    """Return an explainer's engine, in whichever process it is."""
+    return explainer._engine
 
 
 @dataclass(frozen=True)
@@ -706,7 +701,7 @@ class Inside:
     @property
     def blueprint(self) -> Blueprint:
         """What others build theirs from."""
-        return _blueprint(self.explainer, self.engine)
+        return Blueprint(partial(_engine_of, self.explainer), self.engine.judging.model.fingerprint)
 
     @property
     def settings(self) -> Settings:

@@ -266,6 +266,8 @@ def options_from(options: Options | None, named: Mapping[str, Any]) -> Options:
         raise ArgumentError(f"options is {options!r:.80}; give ssba.Options(k=..., ...)")
     known = [one.name for one in fields(Options)]
     if strangers := [name for name in named if name not in known]:
+        if "target" in strangers:
+            raise ArgumentError("this call takes no target; write toward(target).explain_many(...)")
         close = difflib.get_close_matches(strangers[0], known, n=1)
         meant = f" (did you mean {close[0]!r}?)" if close else ""
         raise ArgumentError(f"{strangers[0]!r} is not an option{meant}; the options are {', '.join(known)}")

@@ -21,7 +21,7 @@ def plane() -> Any:
 
 
 def beyond(model: Any, most_rows: int = 1000, move: dict[str, float] = MOVE) -> Any:
-    engine = ssba.Explainer(model, DATA, target=True, scale="none")._engine
+    engine = ssba.Explainer(model, DATA, target=True, distance=ssba.Distance(scale="none"))._engine
     given = tuple(ssba.constraint(text) for text in TEXTS)
     context = Context(engine, engine.space.encode_row([0.0, 0.0, 0.0]), given)
     terms, conditions = conditions_of(context, None)

@@ -106,7 +106,7 @@ class TestOtherProblem:
         assert "does not hold" in checked.sentence
 
     def test_other_scales_are_told(self, found: Certificate) -> None:
-        other = ssba.Explainer(MODEL, HEART, "no disease", scale="range")
+        other = ssba.Explainer(MODEL, HEART, "no disease", distance=ssba.Distance(scale="range"))
         assert failing(check(found, other)) == ["metric"]
 
     def test_another_target_is_told(self, found: Certificate) -> None:

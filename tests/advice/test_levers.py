@@ -19,7 +19,7 @@ ORIGIN = [0.0, 0.0, 0.0, 0.0]
 
 
 def context_of(model: Any, row: Any, *texts: str, **wishes: Any) -> Context:
-    engine = ssba.Explainer(model, DATA, target=True, scale="none")._engine
+    engine = ssba.Explainer(model, DATA, target=True, distance=ssba.Distance(scale="none"))._engine
     given = tuple(ssba.constraint(text) for text in texts)
     return Context(engine, engine.space.encode_row(row), given, Options(**wishes))
 
@@ -85,7 +85,9 @@ def test_switches_of_a_closed_model_are_found_one_by_one() -> None:
 
 def test_a_column_of_few_whole_numbers_is_asked_in_full() -> None:
     counts = np.random.default_rng(1).integers(0, 12, size=(200, 2))
-    explainer = ssba.Explainer(lambda rows: rows[:, 0] * rows[:, 1] >= 90, counts, target=True, scale="none")
+    explainer = ssba.Explainer(
+        lambda rows: rows[:, 0] * rows[:, 1] >= 90, counts, target=True, distance=ssba.Distance(scale="none")
+    )
     engine = explainer._engine
     menu = lever_table(Context(engine, engine.space.encode_row([5, 6])))
     assert [(one.columns, one.status, one.proof) for one in menu.unable] == [
@@ -153,7 +155,9 @@ def test_the_budget_is_kept_and_what_was_not_tried_is_counted() -> None:
 def test_many_columns_are_no_reason_to_hang() -> None:
     rng = np.random.default_rng(0)
     data = rng.uniform(-1, 1, size=(200, 100))
-    engine = ssba.Explainer(lambda rows: rows.sum(axis=1) > 0, data, target=True, scale="none")._engine
+    engine = ssba.Explainer(
+        lambda rows: rows.sum(axis=1) > 0, data, target=True, distance=ssba.Distance(scale="none")
+    )._engine
     menu = lever_table(Context(engine, engine.space.encode_row(np.full(100, -0.001))), most_rows=5_000)
     assert menu.rows_used <= 5_100
     assert menu.sets_untried > 160_000

@@ -32,9 +32,9 @@ def test_many_rows_give_what_each_gives_alone() -> None:
 
 
 def test_another_target_is_judged_for_one_call() -> None:
-    assert EXPLAINER.predict([1.0, 2.0], target="few").reached
+    assert EXPLAINER.toward("few").predict([1.0, 2.0]).reached
     with pytest.raises(TargetError, match="some"):
-        EXPLAINER.predict([1.0, 2.0], target="some")
+        EXPLAINER.toward("some")
 
 
 def test_any_other_class_is_never_reached_by_the_row_itself() -> None:

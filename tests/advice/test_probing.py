@@ -18,7 +18,7 @@ def curved(rows: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def context() -> Context:
-    engine = ssba.Explainer(curved, DATA, target=True, scale="none")._engine
+    engine = ssba.Explainer(curved, DATA, target=True, distance=ssba.Distance(scale="none"))._engine
     return Context(engine, engine.space.encode_row([0.0, 0.0, 0.0]))
 
 

@@ -29,7 +29,9 @@ TEXTS = ("x0 <= 1", "x1 within 1", "x2 == x.x2", "x2 may be filled")
 
 @pytest.fixture(scope="module")
 def context() -> Context:
-    engine = ssba.Explainer(lambda rows: rows.sum(axis=1) > 3, DATA, target=True, scale="none")._engine
+    engine = ssba.Explainer(
+        lambda rows: rows.sum(axis=1) > 3, DATA, target=True, distance=ssba.Distance(scale="none")
+    )._engine
     given = tuple(ssba.constraint(text) for text in TEXTS)
     request = Options(max_changes=1, plausible=True, margin=ssba.ball(0.5))
     return Context(engine, engine.space.encode_row([0.0, 0.0, 0.0]), given, request)

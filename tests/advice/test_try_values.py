@@ -20,7 +20,7 @@ QUERY = [2.0, 2.0, 6.0]
 
 
 plane = half_space(1.0, 2.0, -1.0, at=9)
-EXPLAINER = ssba.Explainer(plane, X, target=True, scale="none")
+EXPLAINER = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(scale="none"))
 
 
 def trial_of(values: Any, constraints: Any = (), query: Any = QUERY, **wishes: Any) -> Trial:

@@ -25,7 +25,7 @@ DATA = np.random.default_rng(0).uniform(-4, 4, size=(400, 3))
 
 
 def explainer_of(model: Any, **wishes: Any) -> ssba.Explainer:
-    return ssba.Explainer(model, DATA, target=True, scale="none", **wishes)
+    return ssba.Explainer(model, DATA, target=True, distance=ssba.Distance(scale="none"), **wishes)
 
 
 def context_of(explainer: ssba.Explainer, row: Any, *texts: str, **wishes: Any) -> Context:
@@ -144,7 +144,7 @@ def test_without_constraints_the_range_of_the_data_is_what_binds() -> None:
         why_not(context_of(explainer, [0.0, 0.0, 0.0], "x1 == x.x1"))
     mixed = np.concatenate([DATA, [[0.0, 3.9, 6.0]]])
     model = half_space(1, 0, 1, at=5).logistic(DATA)
-    explainer = ssba.Explainer(model, mixed, target=True, scale="none")
+    explainer = ssba.Explainer(model, mixed, target=True, distance=ssba.Distance(scale="none"))
     context = context_of(explainer, [0.0, 0.0, 0.0], "x2 == x.x2")
     found = [one for one in why_not(context).relaxations if "range of the data" in one.constraints[0]]
     (one,) = found
@@ -220,7 +220,9 @@ def test_plausibility_can_only_be_left_out() -> None:
     # The data lie around the two corners, the constraints force a row between them.
     rng = np.random.default_rng(1)
     data = np.concatenate([rng.normal(-3, 0.2, size=(60, 2)), rng.normal(3, 0.2, size=(60, 2))])
-    explainer = ssba.Explainer(lambda rows: rows.sum(axis=1) > 1, data, target=True, scale="none")
+    explainer = ssba.Explainer(
+        lambda rows: rows.sum(axis=1) > 1, data, target=True, distance=ssba.Distance(scale="none")
+    )
     context = context_of(explainer, [-3.0, -3.0], "x0 <= 0", "x1 <= 1.5", plausible=True)
     one = by_text(why_not(context, most_rows=30_000))["plausible=True",]
     assert one.relaxed == (None,)
@@ -238,7 +240,7 @@ def test_the_budget_is_kept_and_nothing_untried_is_called_smallest() -> None:
     def model(rows: Any) -> Any:
         return rows[:, 0] + np.sin(rows[:, 1]) > 3.5
 
-    explainer = ssba.Explainer(model, DATA, target=True, scale="none")
+    explainer = ssba.Explainer(model, DATA, target=True, distance=ssba.Distance(scale="none"))
     context = context_of(explainer, [0.0, 0.0, 0.0], "x0 <= 1", "x1 within 0.5", "x2 == x.x2")
     told = context.explain()
     full = why_not(context, told)

@@ -65,14 +65,14 @@ class TestExplain:
         target = ssba.probability("no disease", at_least=0.6)
         asked: dict[str, Any] = {"k": 2, "margin": ssba.score_margin(0.01), "budget": ssba.Budget(4000)}
         found = client.explain(PATIENT, FREE, target=target, project_constraints=False, **asked)
-        wanted = EXPLAINER.explain(ROWS.iloc[PATIENT], FREE, target=target, **asked)
+        wanted = EXPLAINER.toward(target).explain(ROWS.iloc[PATIENT], FREE, **asked)
         assert timeless(found) == timeless(wanted)
         assert len(found.counterfactuals) == 2
 
     def test_none_is_any_other_class(self, client: ssba.Client) -> None:
-        found = client.explain(PATIENT, target=None)
+        found = client.toward(None).explain(PATIENT)
         assert timeless(found) == timeless(
-            EXPLAINER.explain(ROWS.iloc[PATIENT], RULES, target=None, budget=BUDGET)
+            EXPLAINER.toward(None).explain(ROWS.iloc[PATIENT], RULES, budget=BUDGET)
         )
 
     def test_an_answer_comes_back_in_the_form_of_the_users_rows(self, client: ssba.Client) -> None:
@@ -115,8 +115,8 @@ class TestOthers:
 
     def test_predictions_and_checks_are_the_same(self, client: ssba.Client) -> None:
         assert client.predict(PATIENT) == EXPLAINER.predict(ROWS.iloc[PATIENT])
-        assert client.predict(PATIENT, target="disease") == EXPLAINER.predict(
-            ROWS.iloc[PATIENT], target="disease"
+        assert client.toward("disease").predict(PATIENT) == EXPLAINER.toward("disease").predict(
+            ROWS.iloc[PATIENT]
         )
         checked = client.check_constraints(PATIENT, FREE, project_constraints=False)
         assert checked == EXPLAINER.check_constraints(ROWS.iloc[PATIENT], FREE)
@@ -125,6 +125,7 @@ class TestOthers:
         assert client.columns == EXPLAINER.columns
         assert client.classes == EXPLAINER.classes
         assert client.target == EXPLAINER.target
+        assert client.toward("disease").target == EXPLAINER.toward("disease").target
 
     def test_rows_are_found(self, client: ssba.Client) -> None:
         page = client.rows("asymptomatic", where={"ca": np.int64(3)}, reached=False, limit=2)
@@ -134,8 +135,8 @@ class TestOthers:
 
 def test_a_target_with_two_ends_is_sent_as_it_is(client: ssba.Client) -> None:
     target = ssba.probability("no disease", at_least=0.2, at_most=0.4)
-    wanted = EXPLAINER.explain(ROWS.iloc[PATIENT], RULES, target=target, budget=BUDGET)
-    assert timeless(client.explain(PATIENT, target=target)) == timeless(wanted)
+    wanted = EXPLAINER.toward(target).explain(ROWS.iloc[PATIENT], RULES, budget=BUDGET)
+    assert timeless(client.toward(target).explain(PATIENT)) == timeless(wanted)
 
 
 class TestErrors:
@@ -165,7 +166,7 @@ class TestErrors:
 
     def test_a_target_that_is_none_is_refused_by_the_server(self, client: ssba.Client) -> None:
         with pytest.raises(TargetError, match="'healthy'"):
-            client.explain(PATIENT, target="healthy")
+            client.toward("healthy").explain(PATIENT)
 
     def test_a_number_that_is_no_row_is_refused(self, client: ssba.Client) -> None:
         with pytest.raises(ArgumentError, match="row 999 is not in the data"):

@@ -18,7 +18,7 @@ def service() -> Service:
 
 
 def test_tables_hold_queries_and_answers_by_the_numbers_of_their_rows(service: Service) -> None:
-    reply, files = service.cohort_with_files(CohortRequest(rows=(7, 3, 21)))
+    reply, files = service.cohort(CohortRequest(rows=(7, 3, 21)))
     assert (reply.rows, reply.ids) == ((7, 3, 21), ("c007", "c003", "c021"))
     csv, parquet = files.get("answers.csv"), files.get("answers.parquet")
     assert csv is not None
@@ -31,14 +31,14 @@ def test_tables_hold_queries_and_answers_by_the_numbers_of_their_rows(service: S
 
 
 def test_every_name_has_a_file_and_no_other(service: Service) -> None:
-    _, files = service.cohort_with_files(CohortRequest(search="north"))
+    _, files = service.cohort(CohortRequest(search="north"))
     made = {name: files.get(name) for name in FILE_NAMES}
     assert all(one is not None and one.content for one in made.values())
     assert files.get("service.py") is None
 
 
 def test_without_rows_there_is_nothing_to_export(service: Service) -> None:
-    reply, files = service.cohort_with_files(CohortRequest(search="nobody has this"))
+    reply, files = service.cohort(CohortRequest(search="nobody has this"))
     assert reply.rows == ()
     assert files.get("report.html") is None
     with pytest.raises(ArgumentError, match="ssba batch"):

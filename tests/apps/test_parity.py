@@ -33,6 +33,8 @@ class Case:
     """As the command line takes it."""
     python: dict[str, Any]
     """As the client and, with the project's constraints, the library take it."""
+    target: Any = None
+    """The target as both take it, where it is not the project's own."""
 
 
 CASES = {
@@ -58,7 +60,8 @@ CASES = {
     "another target": Case(
         {"row": POOR, "target": "probability:granted>=0.8", "options": {"margin": 0.1}},
         ("--row", str(POOR), "--target", "probability:granted>=0.8", "--margin", "0.1"),
-        {"target": ssba.probability(1, at_least=0.8), "margin": 0.1},
+        {"margin": 0.1},
+        ssba.probability(1, at_least=0.8),
     ),
     "no answer": Case(
         {"row": POOR, "constraints": list(STUCK)},
@@ -71,6 +74,11 @@ CASES = {
         {"constraints": ["debt <= -5"]},
     ),
 }
+
+
+def aimed(asked: Any, target: Any) -> Any:
+    """Return an explainer or a client, toward a target if there is one."""
+    return asked if target is None else asked.toward(target)
 
 
 class Ways:
@@ -87,13 +95,14 @@ class Ways:
     def project(self) -> Any:
         return open_choice(ProjectChoice(project=self.folder))
 
-    def by_library(self, asked: dict[str, Any]) -> Explanation:
+    def by_library(self, asked: dict[str, Any], target: Any = None) -> Explanation:
         settings = self.project.settings
         rules = (*settings.constraints, *asked.get("constraints", ()))
         budget = asked.get("budget", ssba.Budget(settings.budget.rows, settings.budget.seconds))
-        return self.explainer.explain(
+        found: Explanation = aimed(self.explainer, target).explain(
             self.project.rows.iloc[POOR].to_dict(), **{**asked, "constraints": rules, "budget": budget}
         )
+        return found
 
     def by_agent(self, tool: str, asked: dict[str, Any]) -> Any:
         async def main() -> Any:
@@ -118,7 +127,7 @@ def timeless(explanation: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CASES)
 def test_an_explanation(name: str, ways: Ways, capsys: pytest.CaptureFixture[str]) -> None:
     case = CASES[name]
-    wanted = ways.by_library(case.python)
+    wanted = ways.by_library(case.python, case.target)
     there = timeless(json.loads(wanted.to_json()))
 
     typed = Command(ways.folder, capsys)("explain", *case.words, "--format", "json")
@@ -130,7 +139,9 @@ def test_an_explanation(name: str, ways: Ways, capsys: pytest.CaptureFixture[str
     assert timeless(sent.json["explanation"]) == there
 
     with ssba.Client(ways.served.url) as client:
-        assert timeless(json.loads(client.explain(POOR, **case.python).to_json())) == there
+        assert (
+            timeless(json.loads(aimed(client, case.target).explain(POOR, **case.python).to_json())) == there
+        )
 
     called = ways.by_agent("find_counterfactual", case.json).structured_content
     assert called["explanation"] == brief(there)

@@ -63,10 +63,9 @@ class TestExplain:
                 "budget": {"rows": 4000},
             }
         )
-        wanted = EXPLAINER.explain(
+        wanted = EXPLAINER.toward(ssba.probability("no disease", at_least=0.45)).explain(
             heart().rows.iloc[PATIENT],
             [*RULES, "trestbps == x.trestbps"],
-            target=ssba.probability("no disease", at_least=0.45),
             options=ssba.Options(k=2, margin=ssba.score_margin(0.01)),
             budget=ssba.Budget(4000),
         )
@@ -241,7 +240,7 @@ class TestCohort:
     def test_it_is_what_the_library_says_about_all_rows_together(self) -> None:
         told: list[tuple[int, int]] = []
         request = CohortRequest(rows=tuple(range(20)), by="region", options=ssba.Options(evidence=0))
-        reply = LOANS.cohort(request, done=lambda *far: told.append(far))
+        reply, _ = LOANS.cohort(request, done=lambda *far: told.append(far))
         explainer, rows = loans().explainer(), loans().rows.iloc[:20]
         regions = list(loans().table["region"].iloc[:20])
         wanted = explainer.explain_many(rows, budget=BUDGET, evidence=0).cohort(by=regions)

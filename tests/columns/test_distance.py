@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix, on_torch
 
-from ssba.columns.distance import Metric, Norm, flat, least_distance, metric, nearest_few
+from ssba.columns.distance import Distance, Metric, Norm, distance_from, flat, least_distance, nearest_few
 from ssba.columns.features import Feature
 from ssba.columns.space import build_space
 from ssba.errors import ArgumentError, SchemaError
@@ -35,14 +35,14 @@ CELLS = st.tuples(
     st.sampled_from([0.0, 1.0]),
 ).map(np.array)
 METRICS = [
-    metric(FEATURES, BACKGROUND, "l1", "std", {"cp": 3}),
-    metric(FEATURES, BACKGROUND, "l2", "mad", {"age": 0.5}),
-    metric(FEATURES, BACKGROUND, "gower"),
+    Distance("l1", "std", {"cp": 3}).metric(FEATURES, BACKGROUND),
+    Distance("l2", "mad", {"age": 0.5}).metric(FEATURES, BACKGROUND),
+    Distance("gower").metric(FEATURES, BACKGROUND),
 ]
 
 
 def by_hand(norm: Any, scale: Any = "none", weights: Any = None) -> float:
-    return float(metric(FEATURES, BACKGROUND, norm, scale, weights).distance(ROW, X)[0])
+    return float(Distance(norm, scale, weights).metric(FEATURES, BACKGROUND).distance(ROW, X)[0])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,9 @@ def by_hand(norm: Any, scale: Any = "none", weights: Any = None) -> float:
         ("l1", "none", None, 3 + 4 + 1 + 1),
         ("l2", "none", None, math.sqrt(9 + 16 + 1 + 1)),
         ("l1", "range", None, 0.3 + 1 + 0.5 + 1),
-        ("gower", "std", None, 0.3 + 1 + 0.5 + 1),
+        ("gower", None, None, 0.3 + 1 + 0.5 + 1),
+        # what is asked for is what is done: gower's own scale is only the usual one
+        ("gower", "std", None, 3 / math.sqrt(50 / 3) + 4 / math.sqrt(8 / 3) + 1 / math.sqrt(2 / 3) + 1),
         ("gower", "none", None, 9),
         ("l2", "range", None, math.sqrt(0.09 + 1 + 0.25 + 1)),
         ("l1", {"age": 3, "chol": 2}, None, 1 + 2 + 1 + 1),
@@ -71,7 +73,7 @@ def test_distances_are_what_one_computes_by_hand(
 
 def test_a_category_counts_one_whichever_it_becomes_and_whatever_the_scale() -> None:
     for scale in ("std", "mad", "range", "none"):
-        measured = metric(FEATURES, BACKGROUND, "l1", scale)
+        measured = Distance("l1", scale).metric(FEATURES, BACKGROUND)
         for code in (1.0, 2.0):
             row = X.copy()
             row[3] = code
@@ -80,7 +82,7 @@ def test_a_category_counts_one_whichever_it_becomes_and_whatever_the_scale() -> 
 
 def test_a_missing_cell_that_was_filled_counts_one_and_one_that_stayed_counts_nothing() -> None:
     x = np.array([math.nan, 1.0, math.nan, math.nan, 0.0])
-    measured = metric(FEATURES, BACKGROUND, "l1", "range")
+    measured = Distance("l1", "range").metric(FEATURES, BACKGROUND)
     same, filled = x.copy(), np.array([7.0, 1.0, 2.0, 1.0, 0.0])
     np.testing.assert_array_equal(measured.distance(np.stack([same, filled]), x), [0.0, 3.0])
     assert measured.parts(filled[None, :], x).tolist() == [[1.0, 0.0, 1.0, 1.0, 0.0]]
@@ -88,7 +90,7 @@ def test_a_missing_cell_that_was_filled_counts_one_and_one_that_stayed_counts_no
 
 def scales(cells: Any, scale: Any) -> float:
     space, Z = build_space(pd.DataFrame({"a": cells}))
-    return float(metric(space.features, Z, "l2", scale).scale[0])
+    return float(Distance(scale=scale).metric(space.features, Z).scale[0])
 
 
 def test_scales_are_those_of_the_present_cells() -> None:
@@ -113,7 +115,7 @@ def test_a_column_without_spread_has_scale_one(cells: list[float], scale: str) -
 def test_rounding_dust_of_equal_numbers_is_no_spread(scale: Any) -> None:
     cells = np.full((41, 1), -25.38098977613697)
     assert np.nanstd(cells, axis=0) > 0
-    assert metric([Feature("a", "numeric")], cells, scale=scale).scale.tolist() == [1.0]
+    assert Distance(scale=scale).metric([Feature("a", "numeric")], cells).scale.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,21 @@ def test_settings_that_mean_nothing_are_refused(
     arguments: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        metric(FEATURES, BACKGROUND, **arguments)
+        Distance(**arguments).metric(FEATURES, BACKGROUND)
+
+
+def test_a_norm_by_its_name_is_the_distance_with_its_usual_scale() -> None:
+    for norm in ("l2", "l1", "gower"):
+        assert distance_from(norm) == Distance(norm)
+    given = Distance("l1", scale="mad")
+    assert distance_from(given) is given
+
+
+def test_a_distance_keeps_what_it_was_given() -> None:
+    scale, weights = {"age": 2.0}, {"cp": 3.0}
+    made = Distance("l2", scale, weights)
+    scale["age"] = weights["cp"] = 9.0
+    assert made == Distance("l2", {"age": 2.0}, {"cp": 3.0})
 
 
 @pytest.mark.parametrize("measured", METRICS, ids=["l1", "l2", "gower"])

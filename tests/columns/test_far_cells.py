@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ssba
-from ssba.columns.far_cells import far_cells
+from ssba.columns.by_values import far_cells
 
 RNG = np.random.default_rng(0)
 AGES = RNG.normal(50, 10, 300).round(1)

@@ -29,7 +29,7 @@ DATA = pd.DataFrame({"age": np.arange(200) % 60 + 20, "dose": np.linspace(0, 1, 
     ids=str,
 )
 def test_a_class_of_the_model_belongs_to_the_target(given: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"'no disease', a class of the model; .*target='no disease'"):
+    with pytest.raises(ArgumentError, match=r"'no disease', a class of the model; .*toward\('no disease'\)"):
         refuse_targets(given, CLASSES)
 
 
@@ -45,7 +45,7 @@ def test_a_class_of_the_model_belongs_to_the_target(given: Any) -> None:
     ids=str,
 )
 def test_so_does_any_other_outcome(given: Any, call: str) -> None:
-    with pytest.raises(ArgumentError, match=f"a desired outcome; give it by name: target={call}$"):
+    with pytest.raises(ArgumentError, match=rf"a desired outcome; write toward\({call}\)\.explain"):
         refuse_targets([given], None)
 
 
@@ -58,7 +58,7 @@ def test_constraints_and_what_others_refuse_pass(given: Any) -> None:
 
 
 def test_a_number_may_be_a_class_too() -> None:
-    with pytest.raises(ArgumentError, match="holds 1, a class of the model; give it by name: target=1"):
+    with pytest.raises(ArgumentError, match=r"holds 1, a class of the model; write toward\(1\)"):
         refuse_targets(1, (0, 1))
 
 

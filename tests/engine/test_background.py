@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.engine.cases import X, engine, plane
 from tests.support import every
 
+from ssba.columns.distance import Distance
 from ssba.columns.features import numeric
 from ssba.engine import Engine
 from ssba.engine.background import OneSided
@@ -81,7 +82,9 @@ class TestReaching:
 
     def test_columns_that_are_held_do_not_count_as_far(self) -> None:
         wide = MANY * [1, 1, 100]
-        made = engine(lambda rows: rows[:, 0] > 1.5, wide, background_rows=6000, scale="none")
+        made = engine(
+            lambda rows: rows[:, 0] > 1.5, wide, background_rows=6000, distance=Distance(scale="none")
+        )
         held = np.array([False, False, True])
         found = made.judging.known.rows[reaching(made, np.zeros(3), held)]
         assert np.abs(found[:, 2]).mean() > 50
@@ -105,14 +108,18 @@ class TestReaching:
         assert made.tally.rows == asked
 
     def test_rows_within_a_distance_are_all_those_there_are(self) -> None:
-        made = engine(lambda rows: rows[:, 0] > 0.5, MANY, background_rows=6000, scale="none")
+        made = engine(
+            lambda rows: rows[:, 0] > 0.5, MANY, background_rows=6000, distance=Distance(scale="none")
+        )
         found = made.background.reaching_within(np.zeros(3), 0.8, Reach(True))
         expected = MANY[(np.linalg.norm(MANY, axis=1) < 0.8) & (MANY[:, 0] > 0.5)]
         assert len(found) == len(expected) > 3
         assert (np.diff(np.linalg.norm(found, axis=1)) >= 0).all()
 
     def test_the_distance_to_the_data_is_that_of_the_nearest_row_that_reaches(self) -> None:
-        made = engine(lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000, scale="none")
+        made = engine(
+            lambda rows: rows[:, 0] > 1.5, MANY, background_rows=6000, distance=Distance(scale="none")
+        )
         z = np.array([1.6, 2.0, 2.0])
         expected = np.linalg.norm(MANY[MANY[:, 0] > 1.5] - z, axis=1).min()
         found = made.background.distances_to(z[None, :], Reach(True), never)

@@ -156,16 +156,6 @@ class TestSettings:
             ({"distance": "l3"}, ("distance", "'l3'", "'gower'")),
             ({"distance": None}, ("distance", "None")),
             ({"distance": np.array(["l1", "l2"])}, ("distance",)),
-            ({"scale": "sd"}, ("scale", "'sd'", "'std'")),
-            ({"scale": 5}, ("scale", "5")),
-            ({"scale": np.array([1.0, 2.0])}, ("scale",)),
-            ({"scale": {"x0": 0}}, ("scale", "'x0'", "positive")),
-            ({"scale": {"x0": "a"}}, ("scale", "'x0'", "positive")),
-            ({"weights": {"x0": -1}}, ("weights", "'x0'", "-1", "positive")),
-            ({"weights": {"x0": None}}, ("weights", "'x0'", "positive")),
-            ({"weights": {"x0": [1]}}, ("weights", "'x0'", "positive")),
-            ({"weights": {"x0": 10**400}}, ("weights", "'x0'", "positive")),
-            ({"weights": 5}, ("weights",)),
             ({"seed": -1}, ("seed", "-1")),
             ({"seed": 1.5}, ("seed", "1.5")),
             ({"seed": None}, ("seed", "None")),
@@ -176,11 +166,34 @@ class TestSettings:
         with refused(ssba.errors.ArgumentError, *parts):
             ssba.Explainer(on_arrays, X, **settings)
 
+    @pytest.mark.parametrize(
+        ("parts_of_it", "parts"),
+        [
+            ({"norm": "l3"}, ("norm", "'l3'", "'gower'")),
+            ({"norm": None}, ("norm", "None")),
+            ({"scale": "sd"}, ("scale", "'sd'", "'std'")),
+            ({"scale": 5}, ("scale", "5")),
+            ({"scale": np.array([1.0, 2.0])}, ("scale",)),
+            ({"scale": {"x0": 0}}, ("scale", "'x0'", "positive")),
+            ({"scale": {"x0": "a"}}, ("scale", "'x0'", "positive")),
+            ({"weights": {"x0": -1}}, ("weights", "'x0'", "-1", "positive")),
+            ({"weights": {"x0": None}}, ("weights", "'x0'", "positive")),
+            ({"weights": {"x0": [1]}}, ("weights", "'x0'", "positive")),
+            ({"weights": {"x0": 10**400}}, ("weights", "'x0'", "positive")),
+            ({"weights": 5}, ("weights",)),
+        ],
+    )
+    def test_distances_that_are_not_allowed(
+        self, parts_of_it: dict[str, Any], parts: tuple[str, ...]
+    ) -> None:
+        with refused(ssba.errors.ArgumentError, *parts):
+            ssba.Distance(**parts_of_it)
+
     @pytest.mark.parametrize("setting", ["weights", "scale"])
     def test_unknown_columns(self, setting: str) -> None:
-        settings: dict[str, Any] = {setting: {"x9": 1.0}}
+        factors: dict[str, Any] = {setting: {"x9": 1.0}}
         with refused(ssba.errors.SchemaError, setting, "'x9'", "'x0', 'x1', 'x2'"):
-            ssba.Explainer(on_arrays, X, **settings)
+            ssba.Explainer(on_arrays, X, distance=ssba.Distance(**factors))
 
     @pytest.mark.parametrize("k", [0, -1, 1.5, "a", None, float("nan"), [1]])
     def test_how_many_answers(self, k: Any) -> None:

@@ -39,7 +39,9 @@ class TestProofs:
         rng.integers(2, 4)
         data = pd.DataFrame({f"a{i}": rng.integers(0, 9, 200) for i in range(3)})
         model = LogisticRegression().fit(data, data.sum(axis=1) > 12)
-        explainer = ssba.Explainer(model, data, True, scale={"a0": 1.0, "a1": 0.5, "a2": 0.5})
+        explainer = ssba.Explainer(
+            model, data, True, distance=ssba.Distance(scale={"a0": 1.0, "a1": 0.5, "a2": 0.5})
+        )
         found = explainer.explain({"a0": 3, "a1": 2, "a2": 1}, ["1.0 * a0 + 1.5 * a1 + 1.5 * a2 >= 15.5"])
         # (8, 3, 2) lies on the relation: 8 + 4.5 + 3 = 15.5.
         assert best(found).distance == pytest.approx(math.sqrt(5**2 + 2**2 + 2**2))
@@ -56,7 +58,7 @@ class TestProofs:
         limit = float(np.round(weights @ list(query.values()) + rng.uniform(3, 14), 1))
         text = " + ".join(f"{float(one)} * a{i}" for i, one in enumerate(weights)) + f" >= {limit}"
         explainer = ssba.Explainer(
-            model, data, True, distance=norm, scale=dict(zip(data.columns, scale, strict=True))
+            model, data, True, distance=ssba.Distance(norm, scale=dict(zip(data.columns, scale, strict=True)))
         )
         found = explainer.explain(query, [text], prove=True)
         grid = pd.DataFrame(list(itertools.product(range(9), repeat=3)), columns=data.columns)
@@ -83,7 +85,7 @@ class TestProofs:
         # The query breaks the relation, and `s` is off its step: staying there is legal.
         query = {"a": float(rng.uniform(0.6, 1.5)), "b": float(rng.uniform(-0.5, 0.5)), "s": 103.0}
         explainer = ssba.Explainer(
-            model, data, True, distance="l1", scale="std", features={"s": ssba.numeric(step=5)}
+            model, data, True, distance=ssba.Distance("l1", scale="std"), features={"s": ssba.numeric(step=5)}
         )
         found = explainer.explain(query, ["1.2 * a + b <= -0.6"], prove=True)
         alone = (-0.6 - query["b"]) / 1.2 - 1e-9
@@ -106,7 +108,7 @@ class TestProofs:
         model.coef_[:], model.intercept_[:] = weights, offset
         grid = pd.DataFrame(list(itertools.product(range(7), range(7), range(3))), columns=list("abc"))
         reaching = model.predict(grid) == target
-        explainer = ssba.Explainer(model, data, target, scale="none")
+        explainer = ssba.Explainer(model, data, target, distance=ssba.Distance(scale="none"))
         for row in grid[~reaching].iloc[::9].to_dict("records"):
             query = {str(name): value for name, value in row.items()}
             found = explainer.explain(query)
@@ -118,7 +120,9 @@ class TestProofs:
         data = pd.DataFrame({"a": rng.integers(0, 7, 300), "b": rng.integers(0, 7, 300)})
         model = Lasso(alpha=0.01).fit(data, data.a + data.b)
         model.coef_, model.intercept_ = np.array([1.0, 2.0]), 0.0
-        explainer = ssba.Explainer(model, data, ssba.value_between(low=7), scale="none")
+        explainer = ssba.Explainer(
+            model, data, ssba.value_between(low=7), distance=ssba.Distance(scale="none")
+        )
         # 3 + 2 * 2 is 7 exactly, one step away.
         assert best(explainer.explain({"a": 2, "b": 2})).distance == 1.0
 
@@ -128,7 +132,7 @@ class TestRanges:
         rng = np.random.default_rng(0)
         data = pd.DataFrame({"a": rng.integers(0, 8, 300), "b": rng.integers(0, 8, 300)})
         model = DecisionTreeClassifier().fit(data, data.b >= 5)
-        explainer = ssba.Explainer(model, data, target=True, scale="none")
+        explainer = ssba.Explainer(model, data, target=True, distance=ssba.Distance(scale="none"))
         for prove in (False, True):
             found = explainer.explain({"a": 4, "b": 0}, ["0.425 * a + b <= -0.3"], prove=prove)
             # With b = 5, a is at most -5.3 / 0.425 = -12.47.
@@ -145,7 +149,10 @@ class TestRanges:
         rng = np.random.default_rng(0)
         data = pd.DataFrame({"hours": rng.integers(10, 40, 300), "pay": rng.integers(10, 30, 300)})
         explainer = ssba.Explainer(
-            lambda table: (table.pay >= 20).to_numpy(), data, target=True, scale="none"
+            lambda table: (table.pay >= 20).to_numpy(),
+            data,
+            target=True,
+            distance=ssba.Distance(scale="none"),
         )
         assert best(explainer.explain({"hours": 20, "pay": 15}, [text])).values == wanted
 
@@ -156,7 +163,7 @@ class TestRanges:
             lambda table: (table.a >= 9).to_numpy() | (table.a + table.b >= 9).to_numpy(),
             data,
             target=True,
-            scale="none",
+            distance=ssba.Distance(scale="none"),
         )
         found = explainer.explain({"a": 1, "b": 1}, [rule])
         move = found.best or found.bounded
@@ -166,7 +173,10 @@ class TestRanges:
     def test_a_rule_that_asks_for_a_side_opens_it(self) -> None:
         data = pd.DataFrame({"a": np.arange(6), "b": np.arange(6)})
         explainer = ssba.Explainer(
-            lambda table: ((table.a >= 8) | (table.b >= 5)).to_numpy(), data, target=True, scale="none"
+            lambda table: ((table.a >= 8) | (table.b >= 5)).to_numpy(),
+            data,
+            target=True,
+            distance=ssba.Distance(scale="none"),
         )
         # 7 or more is asked for, and 5 is the most that the data show; (7, 5) is farther than (8, 1).
         assert best(explainer.explain({"a": 1, "b": 1}, ["a >= 7"])).values == {"a": 8, "b": 1}
@@ -180,7 +190,7 @@ class TestInfeasible:
             lambda table: (table.a >= 6).to_numpy(),
             data,
             target=True,
-            scale="none",
+            distance=ssba.Distance(scale="none"),
             features={"a": ssba.integer(), "b": ssba.integer()},
         )
         for rules in (["a + b >= 30", "b <= 8", "a <= 9"], ["b - a <= -20", "a + 2 * b >= 30"]):
@@ -195,7 +205,7 @@ class TestInfeasible:
             lambda table: (table.a0 >= 8).to_numpy(),
             data,
             target=True,
-            scale="none",
+            distance=ssba.Distance(scale="none"),
             features={name: ssba.integer(low=0, high=10) for name in names},
         )
         rules = [f"{name} != 5" for name in names] + [f"{' + '.join(names)} >= {10 * width - 5}"]
@@ -233,7 +243,9 @@ class TestWhyNot:
     )
     def test_ranges_without_an_end_can_be_asked_about(self, rule: str) -> None:
         data = pd.DataFrame({name: RNG.integers(0, 6, 200) for name in "abc"})
-        explainer = ssba.Explainer(lambda table: (table.c >= 4).to_numpy(), data, target=True, scale="none")
+        explainer = ssba.Explainer(
+            lambda table: (table.c >= 4).to_numpy(), data, target=True, distance=ssba.Distance(scale="none")
+        )
         found = explainer.explain({"a": 1, "b": 1, "c": 1}, [rule, "c <= 2"])
         assert found.status == "bounded"
         assert any("c" in one.constraints[0] for one in explainer.why_not(found).relaxations)
@@ -255,7 +267,10 @@ class TestNumbers:
     def test_the_smallest_numbers_lie_apart(self, scale: Any) -> None:
         data = pd.DataFrame({"a": RNG.normal(size=100) * 1e-300, "b": RNG.normal(size=100)})
         explainer = ssba.Explainer(
-            lambda table: (table.a * 1e300 > 0.5).to_numpy(), data, target=True, scale=scale
+            lambda table: (table.a * 1e300 > 0.5).to_numpy(),
+            data,
+            target=True,
+            distance=ssba.Distance(scale=scale),
         )
         found = explainer.explain({"a": -1e-300, "b": 0.0})
         assert best(found).values["a"] > -1e-300
@@ -266,4 +281,4 @@ class TestNumbers:
         with pytest.raises(
             ssba.errors.ArgumentError, match=r"scale\['a'\] is .*; give a positive number, from 1e-50 to 1e50"
         ):
-            ssba.Explainer(sums_above(9), COUNTS, target=True, scale={"a": scale})
+            ssba.Explainer(sums_above(9), COUNTS, target=True, distance=ssba.Distance(scale={"a": scale}))

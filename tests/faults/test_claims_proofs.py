@@ -67,7 +67,7 @@ def test_whole_numbers_behind_an_encoder(encoder: Any, rule: str, last: Any) -> 
     steps = make_column_transformer((encoder, ["speed"]), ("passthrough", ["b"]))
     model = make_pipeline(steps, last).fit(SPEEDS, y)
     query = {"speed": 100, "b": 0.0}
-    explainer = ssba.Explainer(model, SPEEDS, "ok", scale="none")
+    explainer = ssba.Explainer(model, SPEEDS, "ok", distance=ssba.Distance(scale="none"))
     legal = pd.DataFrame({"speed": range(76 if ">=" in rule else 50, 101), "b": 0.0})
     found = explainer.explain(query, ["b == x.b", rule], prove=True)
     check(found, truth(model, legal, query, "ok"))
@@ -90,7 +90,7 @@ def test_zeros_that_stand_for_missing_cells() -> None:
         steps = make_column_transformer((scaled, ["glucose"]), (StandardScaler(), ["bmi"]))
         model = make_pipeline(steps, LogisticRegression()).fit(data, y)
         query = {"glucose": 44, "bmi": 45.0}
-        found = ssba.Explainer(model, data, True, scale="none").explain(
+        found = ssba.Explainer(model, data, True, distance=ssba.Distance(scale="none")).explain(
             query, ["bmi == x.bmi", "glucose <= 70"]
         )
         legal = pd.DataFrame({"glucose": range(71), "bmi": 45.0})
@@ -111,7 +111,7 @@ def test_a_row_on_an_exact_tie_that_the_model_decides_for_the_target() -> None:
         if len(missing) in (0, len(legal)):
             continue
         query = missing.iloc[len(missing) // 2].to_dict()
-        found = ssba.Explainer(model, GRID, target, scale="none").explain(query)
+        found = ssba.Explainer(model, GRID, target, distance=ssba.Distance(scale="none")).explain(query)
         check(found, truth(model, legal, query, target))
         proved += found.evidence.proof is not None
     assert proved >= 20
@@ -123,7 +123,7 @@ def test_trees_with_rules_whose_cheapest_row_is_far() -> None:
     for seed, rule in itertools.product((20, 50, 3), ("if a changes: b >= 2", "if a >= 2: b >= 3")):
         y = np.random.default_rng(seed).random((4, 4))[data["a"], data["b"]] > 0.5
         model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(data, y)
-        explainer = ssba.Explainer(model, data, target=True, scale="none")
+        explainer = ssba.Explainer(model, data, target=True, distance=ssba.Distance(scale="none"))
         for query in ({"a": 2, "b": 0}, {"a": 3, "b": 0}, {"a": 0, "b": 1}):
             allowed = legal["b"] >= 2 if "changes" in rule else (legal["a"] < 2) | (legal["b"] >= 3)
             if "changes" in rule:
@@ -138,7 +138,7 @@ def misread(monkeypatch: pytest.MonkeyPatch, bound: float) -> Explanation:
     """Explain with a linear model whose inside claims a bound that is not true."""
     model = LogisticRegression(C=1e4).fit(LINE, LINE["a"] >= 5)
     monkeypatch.setattr(opening, "nearest_exact", lambda *_, **__: Exact(None, bound, proved=True))
-    return ssba.Explainer(model, LINE, True, scale="none").explain({"a": 1, "b": 0})
+    return ssba.Explainer(model, LINE, True, distance=ssba.Distance(scale="none")).explain({"a": 1, "b": 0})
 
 
 @pytest.mark.parametrize("bound", [7.0, math.inf])

@@ -96,10 +96,14 @@ SURFACE: dict[str, Any] = {
     "Explainer(features)": lambda one: ssba.Explainer(on_arrays, X, features=one),
     "Explainer(features[x0])": lambda one: ssba.Explainer(on_arrays, X, features={"x0": one}),
     "Explainer(distance)": lambda one: ssba.Explainer(on_arrays, X, distance=one),
-    "Explainer(scale)": lambda one: ssba.Explainer(on_arrays, X, scale=one),
-    "Explainer(scale[x0])": lambda one: ssba.Explainer(on_arrays, X, scale={"x0": one}),
-    "Explainer(weights)": lambda one: ssba.Explainer(on_arrays, X, weights=one),
-    "Explainer(weights[x0])": lambda one: ssba.Explainer(on_arrays, X, weights={"x0": one}),
+    "Explainer(scale)": lambda one: ssba.Explainer(on_arrays, X, distance=ssba.Distance(scale=one)),
+    "Explainer(scale[x0])": lambda one: ssba.Explainer(
+        on_arrays, X, distance=ssba.Distance(scale={"x0": one})
+    ),
+    "Explainer(weights)": lambda one: ssba.Explainer(on_arrays, X, distance=ssba.Distance(weights=one)),
+    "Explainer(weights[x0])": lambda one: ssba.Explainer(
+        on_arrays, X, distance=ssba.Distance(weights={"x0": one})
+    ),
     "Explainer(seed)": lambda one: ssba.Explainer(on_arrays, X, seed=one),
     "explain(row)": lambda one: ARRAYS.explain(one, budget=TINY),
     "explain(row[x1])": lambda one: ARRAYS.explain({"x0": 0, "x1": one, "x2": 0}, budget=TINY),

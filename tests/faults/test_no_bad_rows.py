@@ -98,7 +98,7 @@ def test_strange_columns(scale: Any, by_labels: bool) -> None:
         model = Recorder(lambda rows: squash(sums(rows)), by_labels=by_labels)
         target = True if by_labels else 1
         try:
-            explainer = ssba.Explainer(model, data, target=target, scale=scale)
+            explainer = ssba.Explainer(model, data, target=target, distance=ssba.Distance(scale=scale))
         except ssba.SsbaError:
             continue
         for i in range(min(2, len(data))):
@@ -113,7 +113,9 @@ def test_strange_columns(scale: Any, by_labels: bool) -> None:
 def test_queries_whose_score_is_an_exact_tie(by_labels: bool, weight: float) -> None:
     data = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 3)), columns=list("xyz"))
     model = Recorder(lambda rows: squash(weight * rows.to_numpy().sum(axis=1)), by_labels=by_labels)
-    explainer = ssba.Explainer(model, data, target=True if by_labels else 1, scale="none")
+    explainer = ssba.Explainer(
+        model, data, target=True if by_labels else 1, distance=ssba.Distance(scale="none")
+    )
     for query in ([0.0, 0.0, 0.0], [1.0, -1.0, 0.0], [1e-17, 0.0, -1e-17]):
         assert explained(explainer, query, []) == len(OPTIONS)
         assert explained(explainer, query, ["x + y <= x.x + x.y"]) == len(OPTIONS)

@@ -46,8 +46,7 @@ class Problem:
             self.by_labels if by == "labels" else self.by_scores,
             self.data,
             target=True if by == "labels" else 1,
-            scale="none",
-            distance=self.norm,
+            distance=ssba.Distance(self.norm, scale="none"),
         )
         best = explainer.explain(self.query, list(self.rules)).best
         return np.inf if best is None else best.distance / self.optimum

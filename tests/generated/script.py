@@ -100,12 +100,12 @@ def _model(world: World) -> list[str]:
 def _explainer(world: World) -> list[str]:
     measure = world.measure
     features = ", ".join(f"{one.name!r}: {one.source()}" for one in world.columns if one.declared)
-    arguments = [f"target={world.target.source()}", f"features={{{features}}}", f"distance={measure.norm!r}"]
-    arguments += [
-        f"scale={measure.scale!r}",
-        f"weights={dict(measure.weights)!r}",
-        f"seed={world.seed % 1000}",
+    arguments = [
+        f"target={world.target.source()}",
+        f"features={{{features}}}",
+        f"distance=ssba.{measure.given()!r}",
     ]
+    arguments.append(f"seed={world.seed % 1000}")
     return [f"explainer = ssba.Explainer(model, data, {', '.join(arguments)})"]
 
 

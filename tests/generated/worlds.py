@@ -31,6 +31,11 @@ class Measure:
     scale: str | Mapping[str, float] = "std"
     weights: Mapping[str, float] = field(default_factory=dict)
 
+    def given(self) -> ssba.Distance:
+        """The distance as the user gives it; the usual scale is left out."""
+        scale: Any = None if self.scale == "std" else self.scale
+        return ssba.Distance(self.norm, scale, self.weights)
+
 
 @dataclass(frozen=True)
 class Options:
@@ -120,16 +125,12 @@ class World:
         return {name: one for name, one in told.items() if one is not None}
 
     def explainer(self, model: Any = None) -> ssba.Explainer:
-        measure = self.measure
-        scale: Any = measure.scale
         return ssba.Explainer(
             self.built if model is None else model,
             self.rows,
             self.target.given(),
             features=self.features,
-            distance=measure.norm,
-            scale=scale,
-            weights=dict(measure.weights),
+            distance=self.measure.given(),
             seed=self.seed % 1000,
         )
 

@@ -42,7 +42,7 @@ def path(request: Any, tmp_path: Path) -> Path | None:
 
 class TestNearest:
     def test_the_nearest_points_are_those_of_a_plain_search(self, path: Path | None) -> None:
-        known = explainer(scale="none").sample_boundary(800, path=path)
+        known = explainer(distance=ssba.Distance(scale="none")).sample_boundary(800, path=path)
         distances = np.linalg.norm(known.points - X[0], axis=1)
         order = np.argsort(distances)[:7]
         near = known.nearest(X[0], k=7)
@@ -50,7 +50,7 @@ class TestNearest:
         np.testing.assert_array_equal(near.points, known.points[order])
 
     def test_all_constraints_are_met(self, path: Path | None) -> None:
-        known = explainer(scale="none").sample_boundary(2000, path=path)
+        known = explainer(distance=ssba.Distance(scale="none")).sample_boundary(2000, path=path)
         near = known.nearest(X[3], ["x0 >= 0.5", "x1 + x2 <= 1"], k=40)
         fits = (known.points[:, 0] >= 0.5) & (known.points[:, 1] + known.points[:, 2] <= 1)
         assert len(near) == 40
@@ -166,7 +166,7 @@ class TestVerify:
 class TestDensify:
     @pytest.mark.parametrize("method", ["ball", "gaussian"])
     def test_new_points_lie_on_the_boundary_near_the_row(self, method: Any, path: Path | None) -> None:
-        made = explainer(scale="none").sample_boundary(50, path=path)
+        made = explainer(distance=ssba.Distance(scale="none")).sample_boundary(50, path=path)
         dense = made.densify(around=X[0], method=method, radius=1.2, n_pairs=400, tolerance=1e-4)
         assert len(dense) == 450
         assert dense.verify().broken == 0

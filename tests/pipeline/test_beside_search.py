@@ -84,7 +84,7 @@ def explained_on_host(
 
 
 def test_a_plane_is_met_at_its_foot(searches: list[str]) -> None:
-    explainer = ssba.Explainer(linear(), X, target=1, distance="l2", scale="none")
+    explainer = ssba.Explainer(linear(), X, target=1, distance=ssba.Distance("l2", scale="none"))
     rows = negatives(explainer, 40)
     answers = explainer.explain_many(rows)
     assert searches == ["beside"]

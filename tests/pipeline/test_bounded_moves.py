@@ -38,7 +38,7 @@ class TestBox:
     @pytest.mark.parametrize("norm", ["l2", "l1"])
     @pytest.mark.parametrize("scale", ["none", "std"])
     def test_it_is_the_nearest_row_of_the_box_to_the_plane(self, norm: Any, scale: Any) -> None:
-        explainer = ssba.Explainer(plane, X, target=True, distance=norm, scale=scale)
+        explainer = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(norm, scale=scale))
         known = explainer.sample_boundary(2000)
         explanation = explainer.explain(QUERY, BOX, boundary=known)
         assert explanation.status == "bounded"
@@ -200,7 +200,10 @@ class TestScoreTargets:
     def test_nothing_is_changed_in_vain(self) -> None:
         """Only x1 counts: x0 may move, and stays."""
         explainer = ssba.Explainer(
-            lambda rows: 1 / (1 + np.exp(-rows[:, 1])), X, ssba.value_between(low=0.99), scale="none"
+            lambda rows: 1 / (1 + np.exp(-rows[:, 1])),
+            X,
+            ssba.value_between(low=0.99),
+            distance=ssba.Distance(scale="none"),
         )
         explanation = explainer.explain(QUERY, ["x0 within 1", "x1 <= 0.5", "x2 within 1"])
         assert explanation.bounded is not None

@@ -73,7 +73,9 @@ class Problem:
 
     @property
     def explainer(self) -> ssba.Explainer:
-        return ssba.Explainer(self.model, self.data, target=True if self.by_labels else 1, scale="none")
+        return ssba.Explainer(
+            self.model, self.data, target=True if self.by_labels else 1, distance=ssba.Distance(scale="none")
+        )
 
 
 PROBLEMS = [
@@ -148,7 +150,7 @@ class TestOnlyAskedRowsCount:
         every = pd.DataFrame(list(itertools.product(range(8), repeat=4)), columns=list(data))
         every = every[(every.a0 + every.a1 + every.a3 <= least) & odd(every)]
         truth = np.linalg.norm(every - np.array(list(query.values())), axis=1).min()
-        explainer = ssba.Explainer(odd, data, target=True, scale="none")
+        explainer = ssba.Explainer(odd, data, target=True, distance=ssba.Distance(scale="none"))
         told = explainer.explain(query, [f"a0 + a1 + a3 <= {least}"], **wishes)
         assert told.evidence.nearer_than is not None
         assert told.evidence.nearer_than >= truth * (1 - 1e-9)
@@ -165,7 +167,7 @@ class TestOnlyAskedRowsCount:
             asked.append(rows[reached & rows["c"].isna()][["a", "b"]].to_numpy())
             return reached
 
-        explainer = ssba.Explainer(model, data, target=True, scale="none")
+        explainer = ssba.Explainer(model, data, target=True, distance=ssba.Distance(scale="none"))
         told = explainer.explain({"a": 0.0, "b": 0.0, "c": None})
         assert told.evidence.nearer_than == pytest.approx(np.linalg.norm(np.concatenate(asked), axis=1).min())
         assert told.evidence.nearer_than == pytest.approx(1.5, rel=0.01)
@@ -187,7 +189,7 @@ class TestTime:
             now[0] += call
             return problem.model(rows)
 
-        explainer = ssba.Explainer(slow, problem.data, target=True, scale="none")
+        explainer = ssba.Explainer(slow, problem.data, target=True, distance=ssba.Distance(scale="none"))
         rules = [] if reachable else ["x0 == x.x0", "x2 == x.x2", "c == x.c"]
         explainer.explain(problem.query, budget=ssba.Budget(rows=1))
         monkeypatch.setattr(time, "monotonic", lambda: now[0])

@@ -36,7 +36,9 @@ class Counting:
 
 class TestDraws:
     def test_default_is_59_rows_and_a_share_under_5_percent(self) -> None:
-        evidence = ssba.Explainer(plane, X, scale="none").explain([0.0, 0, 0]).evidence
+        evidence = (
+            ssba.Explainer(plane, X, distance=ssba.Distance(scale="none")).explain([0.0, 0, 0]).evidence
+        )
         assert (evidence.drawn, evidence.proof, evidence.lower_bound) == (59, None, None)
         assert evidence.share == 1 - 0.05 ** (1 / 59)
         assert evidence.sentence == (
@@ -47,7 +49,7 @@ class TestDraws:
     def test_asked_nearer_is_what_the_model_saw(self) -> None:
         """Counted by hand: rows the model got that lie nearer than the nearest one that reached."""
         model = Counting(plane)
-        explainer = ssba.Explainer(model, X, scale="none")
+        explainer = ssba.Explainer(model, X, distance=ssba.Distance(scale="none"))
         explainer.explain([0.0, 0, 0])
         model.asked.clear()
         explanation = explainer.explain([0.0, 0, 0])
@@ -64,7 +66,7 @@ class TestDraws:
 
     def test_rows_of_the_evidence_are_counted_and_come_out_of_the_budget(self) -> None:
         model = Counting(plane)
-        explainer = ssba.Explainer(model, X, scale="none")
+        explainer = ssba.Explainer(model, X, distance=ssba.Distance(scale="none"))
         explainer.explain([0.0, 0, 0])
         for wanted in (0, 200):
             model.asked.clear()
@@ -79,7 +81,9 @@ class TestDraws:
     def test_on_whole_numbers_as_many_are_drawn_as_wanted(self, query: list[int]) -> None:
         """Rounding takes some draws too far out, and others are drawn twice; all 59 count."""
         data = np.random.default_rng(0).integers(0, 60, size=(200, 3))
-        explainer = ssba.Explainer(lambda Z: (Z.sum(axis=1) >= 150).astype(int), data, target=1, scale="none")
+        explainer = ssba.Explainer(
+            lambda Z: (Z.sum(axis=1) >= 150).astype(int), data, target=1, distance=ssba.Distance(scale="none")
+        )
         evidence = explainer.explain(query).evidence
         assert (evidence.drawn, evidence.proof) in [(59, None), (0, "exhausted")]
 
@@ -101,7 +105,7 @@ class TestDraws:
             return (rows[:, 0] > 2.5) | (np.abs(rows - center).max(axis=1) < 0.35)
 
         data = X[np.abs(X - center).max(axis=1) > 1.0]
-        explainer = ssba.Explainer(island, data, target=True, scale="none")
+        explainer = ssba.Explainer(island, data, target=True, distance=ssba.Distance(scale="none"))
         seeing = explainer.explain([0.0, 0, 0], evidence=2000)
         assert seeing.best is not None
         assert seeing.best.distance == pytest.approx(0.55, rel=0.02)
@@ -110,7 +114,7 @@ class TestDraws:
 
     def test_draws_stay_inside_the_constraints(self) -> None:
         model = Counting(plane)
-        explainer = ssba.Explainer(model, X, scale="none")
+        explainer = ssba.Explainer(model, X, distance=ssba.Distance(scale="none"))
         explainer.explain([0.0, 0, 0])
         model.asked.clear()
         explanation = explainer.explain([0.0, 0, 0], ["x0 <= 0.5", "x1 == x.x1", "x2 - x0 <= 0.1"])
@@ -143,7 +147,7 @@ class TestExhausted:
         return ((rows["a"] * 7 + rows["b"] * 5) % 23 == 3).to_numpy()
 
     def explainer(self, **settings: Any) -> ssba.Explainer:
-        return ssba.Explainer(self.odd, COUNTS, target=True, scale="none", **settings)
+        return ssba.Explainer(self.odd, COUNTS, target=True, distance=ssba.Distance(scale="none"), **settings)
 
     @pytest.mark.parametrize("query", [(0, 0), (6, 6), (11, 0), (3, 10)])
     def test_the_answer_is_the_nearest_of_all_rows(self, query: tuple[int, int]) -> None:
@@ -216,7 +220,7 @@ class TestExhausted:
             model,
             data,
             target=True,
-            scale="none",
+            distance=ssba.Distance(scale="none"),
             features={"a": ssba.integer(), "b": ssba.numeric(step=0.25)},
         )
         explanation = explainer.explain({"a": a, "b": b}, rules)
@@ -242,7 +246,9 @@ class TestExhausted:
         model = Counting(lambda rows: rows[:, 0] + rows[:, 1] >= 24)
         data = np.stack(np.meshgrid(range(60), range(60)), axis=-1).reshape(-1, 2).astype(float)
         steps = {f"x{j}": ssba.integer() for j in range(2)}
-        explainer = ssba.Explainer(model, data, target=True, scale="none", features=steps)
+        explainer = ssba.Explainer(
+            model, data, target=True, distance=ssba.Distance(scale="none"), features=steps
+        )
         explanation = explainer.explain([10.0, 10.0])
         assert explanation.best is not None
         assert explanation.best.distance == pytest.approx(np.sqrt(8))

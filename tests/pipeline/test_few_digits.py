@@ -11,6 +11,7 @@ from tests.problems import half_space
 from tests.support import every
 
 import ssba
+from ssba.columns.distance import Distance
 from ssba.engine import Settings, build_engine
 from ssba.pipeline.few_digits import short_forms
 
@@ -30,7 +31,7 @@ def data(decimals: int | None) -> Any:
 
 def answers(decimals: int | None, model: Any = plane, **settings: Any) -> ssba.results.Explanations:
     rows = data(decimals)
-    explainer = ssba.Explainer(model, rows, True, scale="none", **settings)
+    explainer = ssba.Explainer(model, rows, True, distance=ssba.Distance(scale="none"), **settings)
     return explainer.explain_many(rows[~plane(rows)][:12])
 
 
@@ -55,7 +56,9 @@ def test_they_cost_at_most_one_of_the_last_decimal_in_each_column(decimals: int)
 
 
 def test_finer_digits_are_for_where_no_row_in_those_of_the_data_reaches() -> None:
-    explainer = ssba.Explainer(lambda Z: Z[:, 0] > 0.1025, data(2), True, scale="none")
+    explainer = ssba.Explainer(
+        lambda Z: Z[:, 0] > 0.1025, data(2), True, distance=ssba.Distance(scale="none")
+    )
     best = explainer.explain([0.1, 0.0, 0.0], ["x0 <= 0.104"]).best
     assert best is not None
     assert 0.1025 < best.values["x0"] <= 0.104
@@ -79,7 +82,7 @@ def test_a_cell_that_is_filled_has_few_digits_too() -> None:
 def test_a_column_that_is_declared_continuous_takes_any_number() -> None:
     rows = np.round(data(None) * 4)
     continuous = {f"x{j}": ssba.numeric() for j in range(3)}
-    explainer = ssba.Explainer(plane, rows, True, features=continuous, scale="none")
+    explainer = ssba.Explainer(plane, rows, True, features=continuous, distance=ssba.Distance(scale="none"))
     best = explainer.explain([0.0, 0.0, 0.0]).best
     assert best is not None
     assert best.distance == pytest.approx(plane.distance(), rel=2e-3)
@@ -104,7 +107,7 @@ def test_a_query_off_its_step_keeps_the_cells_that_need_not_change() -> None:
         data,
         target=True,
         features={"a": ssba.numeric(step=0.3)},
-        scale="none",
+        distance=ssba.Distance(scale="none"),
     )
     best = explainer.explain({"a": 4.49, "b": -0.77}).best
     assert best is not None
@@ -133,7 +136,7 @@ class TestForms:
         assert together.of.tolist() == [i for i, one in enumerate(alone) for _ in one.of]
 
     def test_the_last_is_the_row_as_it_was_found(self) -> None:
-        made = build_engine(plane, data(2), Settings(target=True, scale="none"))
+        made = build_engine(plane, data(2), Settings(target=True, distance=Distance(scale="none")))
         found = np.array([[0.123456789, 0.5, -0.25], [0.1, 0.2, 0.3]])
         x = np.array([[0.0, 0.5, 0.0], [0.1, 0.2, 0.3]])
         forms = short_forms(made, found, x)

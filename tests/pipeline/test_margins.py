@@ -17,7 +17,7 @@ NORM = float(np.linalg.norm(WEIGHTS))
 
 
 plane = half_space(*WEIGHTS, at=2)
-PLANE = ssba.Explainer(plane, X, target=True, scale="none")
+PLANE = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(scale="none"))
 LOGISTIC = LogisticRegression().fit(X, plane(X))
 
 
@@ -41,7 +41,7 @@ class TestBall:
         def curved(rows: Any) -> Any:
             return (rows[:, 0] + rows[:, 1] ** 2 / 2 - rows[:, 2] > 1.2) & (rows[:, 3] < 1.5)
 
-        explainer = ssba.Explainer(curved, X, target=True, scale="none")
+        explainer = ssba.Explainer(curved, X, target=True, distance=ssba.Distance(scale="none"))
         explanation = explainer.explain([0.0] * 4, rules, margin=0.2)
         assert explanation.best is not None
         ways = RNG.normal(size=(3000, 4))
@@ -54,7 +54,9 @@ class TestBall:
         def slab(rows: Any) -> Any:
             return np.abs(rows[:, 0] - 1) < 0.2
 
-        explanation = ssba.Explainer(slab, X, target=True, scale="none").explain([0.0] * 4, margin=0.5)
+        explanation = ssba.Explainer(slab, X, target=True, distance=ssba.Distance(scale="none")).explain(
+            [0.0] * 4, margin=0.5
+        )
         assert explanation.status in {"bounded", "out_of_budget"}
         assert explanation.best is None
         assert explanation.evidence.proof is None
@@ -104,7 +106,7 @@ class TestBall:
         def model(rows: pd.DataFrame) -> Any:
             return (rows["n"] - 3 * (rows["c"] == "v") >= 8).to_numpy()
 
-        explainer = ssba.Explainer(model, frame, target=True, scale="none")
+        explainer = ssba.Explainer(model, frame, target=True, distance=ssba.Distance(scale="none"))
         query = {"n": 4, "a": 0.0, "c": "u"}
         small, large = (explainer.explain(query, margin=radius).best for radius in (0.9, 2.0))
         assert small is not None

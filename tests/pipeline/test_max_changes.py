@@ -29,7 +29,7 @@ def limit(columns: int) -> float:
     return float(4 / np.linalg.norm(ORDERED[:columns]))
 
 
-PLANE = ssba.Explainer(plane, WIDE, target=True, scale="none")
+PLANE = ssba.Explainer(plane, WIDE, target=True, distance=ssba.Distance(scale="none"))
 
 MIXED = pd.DataFrame(
     {
@@ -91,7 +91,10 @@ class TestMaxChanges:
     def test_an_axis_step_needs_no_more_than_it_takes(self) -> None:
         """Both x0 and x1 must pass 1: the best with two changes is their corner, and one is not enough."""
         explainer = ssba.Explainer(
-            lambda rows: (rows[:, :2] > 1).all(axis=1), WIDE, target=True, scale="none"
+            lambda rows: (rows[:, :2] > 1).all(axis=1),
+            WIDE,
+            target=True,
+            distance=ssba.Distance(scale="none"),
         )
         two = explainer.explain(ORIGIN, max_changes=2)
         assert two.best is not None
@@ -141,7 +144,10 @@ class TestMaxChanges:
     def test_a_bounded_move_obeys_the_limit_where_a_relation_asks_for_changes(self) -> None:
         """The nearest feasible row changes all eight columns; one that changes a single one is feasible."""
         explainer = ssba.Explainer(
-            lambda rows: (rows[:, :2] > 1).all(axis=1), WIDE, target=True, scale="none"
+            lambda rows: (rows[:, :2] > 1).all(axis=1),
+            WIDE,
+            target=True,
+            distance=ssba.Distance(scale="none"),
         )
         total = " + ".join(f"x{i}" for i in range(8))
         explanation = explainer.explain(ORIGIN, [f"{total} >= 1"], max_changes=1)
@@ -165,7 +171,7 @@ class TestMaxChanges:
             total = rows["a"] * 5 + rows["b"] * 3 + rows["c"] * 7 + rows["d"] + 2 * (rows["e"] == "v")
             return (total % 17 == 4).to_numpy()
 
-        explainer = ssba.Explainer(needle, frame, target=True, scale="none")
+        explainer = ssba.Explainer(needle, frame, target=True, distance=ssba.Distance(scale="none"))
         explanation = explainer.explain({"a": 2, "b": 2, "c": 2, "d": 2, "e": "u"}, max_changes=2)
         every = itertools.product(range(6), range(6), range(6), range(6), ["u", "v"])
         rows = pd.DataFrame(list(every), columns=list("abcde"))
@@ -183,7 +189,7 @@ class TestMaxChanges:
             asked.append(np.array(rows))
             return plane(rows)
 
-        explainer = ssba.Explainer(model, WIDE, target=True, scale="none")
+        explainer = ssba.Explainer(model, WIDE, target=True, distance=ssba.Distance(scale="none"))
         explainer.explain(ORIGIN)
         asked.clear()
         evidence = explainer.explain(ORIGIN, max_changes=2, evidence=137).evidence
@@ -261,7 +267,10 @@ class TestLevers:
         """Three ways to the target, one column each: x0, x1 and x2 beyond 1, 1.2 and 1.5."""
         steps = np.array([1.0, 1.2, 1.5])
         explainer = ssba.Explainer(
-            lambda rows: (rows[:, :3] > steps).any(axis=1), WIDE, target=True, scale="none"
+            lambda rows: (rows[:, :3] > steps).any(axis=1),
+            WIDE,
+            target=True,
+            distance=ssba.Distance(scale="none"),
         )
         explanation = explainer.explain(ORIGIN, k=3, diversity="levers")
         assert [set(answer.changes) for answer in explanation.counterfactuals] == [{"x0"}, {"x1"}, {"x2"}]
@@ -318,7 +327,7 @@ class TestLaws:
             asked.append(len(rows))
             return plane(rows)
 
-        explainer = ssba.Explainer(model, WIDE, target=True, scale="none")
+        explainer = ssba.Explainer(model, WIDE, target=True, distance=ssba.Distance(scale="none"))
         explainer.explain(ORIGIN, **options)
         asked.clear()
         explanation = explainer.explain(ORIGIN, **options)

@@ -10,7 +10,9 @@ QUERY = np.array([-0.8, -0.3, 0.4])
 
 
 def test_they_are_the_constraints_that_the_nearest_boundary_point_breaks() -> None:
-    explainer = ssba.Explainer(lambda rows: rows[:, 0] > 2, X, target=True, scale="none")
+    explainer = ssba.Explainer(
+        lambda rows: rows[:, 0] > 2, X, target=True, distance=ssba.Distance(scale="none")
+    )
     rules = ["x1 within 3", "x2 >= -5", "x0 <= 0.5", "x1 <= 9", "x2 <= 9", "x0 >= -3"]
     explanation = explainer.explain(QUERY, rules)
     (one,) = explanation.obstacles
@@ -32,7 +34,11 @@ def test_without_a_boundary_point_they_are_those_that_are_tight_at_the_move() ->
 def test_the_distance_is_said_in_the_units_of_a_column() -> None:
     """What is left is 1.5 of x0; its scale is 2, so that the distance is 0.75."""
     explainer = ssba.Explainer(
-        lambda rows: rows[:, 0] > 2, X, True, scale={"x0": 2.0}, features={"x0": ssba.numeric(unit="mm")}
+        lambda rows: rows[:, 0] > 2,
+        X,
+        True,
+        distance=ssba.Distance(scale={"x0": 2.0}),
+        features={"x0": ssba.numeric(unit="mm")},
     )
     explanation = explainer.explain(QUERY, ["x0 <= 0.5"])
     assert (

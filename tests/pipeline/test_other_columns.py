@@ -28,7 +28,7 @@ def rich(rows: pd.DataFrame) -> Any:
     return (age >= 48) | (hours >= 55) | (rows["job"] == "boss").to_numpy() | (age + hours >= 87)
 
 
-EXPLAINER = ssba.Explainer(rich, PEOPLE, target=True, scale=SCALE)
+EXPLAINER = ssba.Explainer(rich, PEOPLE, target=True, distance=ssba.Distance(scale=SCALE))
 DATA = _rng.uniform(-4, 4, size=(400, 4))
 ORIGIN = [0.0, 0.0, 0.0, 0.0]
 

@@ -23,7 +23,7 @@ def beyond(rows: Any) -> Any:
     return np.asarray(rows)[:, 0] > 1.2
 
 
-EXPLAINER = ssba.Explainer(beyond, CLOUDS, target=True, scale="none")
+EXPLAINER = ssba.Explainer(beyond, CLOUDS, target=True, distance=ssba.Distance(scale="none"))
 
 
 def apart(rows: Any, others: Any) -> Any:
@@ -121,7 +121,9 @@ def test_other_values_are_refused(given: Any) -> None:
 
 
 def test_repeated_rows_do_not_make_the_data_any_denser() -> None:
-    repeated = ssba.Explainer(beyond, np.repeat(CLOUDS, 4, axis=0), target=True, scale="none")
+    repeated = ssba.Explainer(
+        beyond, np.repeat(CLOUDS, 4, axis=0), target=True, distance=ssba.Distance(scale="none")
+    )
     once = EXPLAINER.explain(LEFT[0], plausible=True).best
     several = repeated.explain(LEFT[0], plausible=True).best
     assert once is not None

@@ -41,11 +41,11 @@ def figures(answers: ssba.results.Explanations) -> list[Any]:
 
 class TestSameResults:
     def test_frames_constraints_a_row_and_options(self) -> None:
-        explainer = ssba.Explainer(mixed, FRAME)
+        explainer = ssba.Explainer(mixed, FRAME).toward("up")
         rules = [["kind == x.kind", f"a <= {2 + i}"] for i in range(7)]
         asked = FRAME.iloc[[3, 1, 4, 5, 9, 2, 6]]
-        alone = explainer.explain_many(asked, rules, target="up", k=2)
-        shared = explainer.explain_many(asked, rules, target="up", k=2, workers=2)
+        alone = explainer.explain_many(asked, rules, k=2)
+        shared = explainer.explain_many(asked, rules, k=2, workers=2)
         assert figures(shared) == figures(alone)
         assert shared.rows().equals(alone.rows())
 

@@ -41,7 +41,7 @@ def plane_distance(row: np.ndarray) -> float:
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_linear_model_is_solved_in_closed_form(number: int) -> None:
-    answer = ssba.Explainer(LINEAR, X, target=1, scale="none").explain(BELOW[number])
+    answer = ssba.Explainer(LINEAR, X, target=1, distance=ssba.Distance(scale="none")).explain(BELOW[number])
     limit = plane_distance(BELOW[number])
     assert answer.best is not None
     assert limit * (1 - 1e-9) <= answer.best.distance <= limit * 1.001
@@ -52,7 +52,9 @@ def test_a_linear_model_is_solved_in_closed_form(number: int) -> None:
 
 
 def test_the_same_model_as_a_function_is_searched_and_nothing_is_claimed() -> None:
-    answer = ssba.Explainer(LINEAR.predict, X, target=1, scale="none").explain(BELOW[0])
+    answer = ssba.Explainer(LINEAR.predict, X, target=1, distance=ssba.Distance(scale="none")).explain(
+        BELOW[0]
+    )
     assert answer.best is not None
     assert answer.best.distance <= 1.01 * plane_distance(BELOW[0])
     assert answer.evidence.proof is None
@@ -62,8 +64,9 @@ def test_the_same_model_as_a_function_is_searched_and_nothing_is_claimed() -> No
 @pytest.mark.parametrize(
     "options", [{"k": 3}, {"max_changes": 1}, {"sparsity": "strong"}, {"plausible": True}]
 )
-def test_a_bound_holds_whatever_else_is_asked_for(options: dict[str, object]) -> None:
-    answer = ssba.Explainer(LINEAR, X, target=1, scale="none").explain(BELOW[1], **options)  # type: ignore[arg-type]
+def test_a_bound_holds_whatever_else_is_asked_for(options: dict[str, Any]) -> None:
+    explainer = ssba.Explainer(LINEAR, X, target=1, distance=ssba.Distance(scale="none"))
+    answer = explainer.explain(BELOW[1], **options)
     limit = plane_distance(BELOW[1])
     assert answer.evidence.lower_bound == pytest.approx(limit, rel=1e-6)
     assert every(one.distance >= limit * (1 - 1e-9) for one in answer.counterfactuals)
@@ -80,7 +83,9 @@ def test_what_cannot_be_reached_is_proved_so() -> None:
 
 def test_constraints_are_part_of_the_exact_problem() -> None:
     """With x1 held, the plane's distance is that of the remaining weights."""
-    answer = ssba.Explainer(LINEAR, X, target=1, scale="none").explain(BELOW[2], ["x1 == x.x1"])
+    answer = ssba.Explainer(LINEAR, X, target=1, distance=ssba.Distance(scale="none")).explain(
+        BELOW[2], ["x1 == x.x1"]
+    )
     rest = np.delete(LINEAR.coef_[0], 1)
     limit = float(-LINEAR.decision_function(BELOW[2][None, :])[0] / np.linalg.norm(rest))
     assert answer.best is not None
@@ -109,7 +114,9 @@ def test_a_pipeline_with_categories_is_exact() -> None:
 
 def test_a_band_of_a_regressor_is_exact() -> None:
     model = LinearRegression().fit(X, X @ [1.0, 2.0, 0.0, 0.0])
-    answer = ssba.Explainer(model, X, ssba.value_between(4, 5), scale="none").explain([0.0, 0.0, 0.0, 0.0])
+    answer = ssba.Explainer(model, X, ssba.value_between(4, 5), distance=ssba.Distance(scale="none")).explain(
+        [0.0, 0.0, 0.0, 0.0]
+    )
     assert answer.best is not None
     assert answer.best.distance == pytest.approx(4 / math.sqrt(5), rel=1.1e-3)
     assert answer.evidence.proof == "optimal"
@@ -125,7 +132,7 @@ def test_trees_are_opened_unless_the_call_says_no(model: object) -> None:
     fitted = model.fit(data, (data.sum(axis=1) + data["a"] * data["b"] > 18).astype(int))  # type: ignore[attr-defined]
     everything = pd.DataFrame(grid, columns=["a", "b", "c"])
     reached = grid[fitted.predict(everything) == 1]
-    explainer = ssba.Explainer(fitted, data, target=1, scale="none")
+    explainer = ssba.Explainer(fitted, data, target=1, distance=ssba.Distance(scale="none"))
     for query in data[fitted.predict(data) == 0].iloc[:4].to_numpy():
         best = np.linalg.norm(reached - query, axis=1).min()
         for answer in (explainer.explain(query), explainer.explain(query, prove=True)):
@@ -278,7 +285,7 @@ class TestAuto:
     QUERIES = X[FOREST.predict(X) == 0][:4]
 
     def explainer(self) -> ssba.Explainer:
-        return ssba.Explainer(self.FOREST, X, target=1, scale="none")
+        return ssba.Explainer(self.FOREST, X, target=1, distance=ssba.Distance(scale="none"))
 
     def leave_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Allow for so little work that nothing is proved."""
@@ -374,7 +381,7 @@ class TestFewChangesOfTrees:
 
     @pytest.mark.parametrize("most", [1, 2, 3])
     def test_the_nearest_row_that_changes_so_few_columns_is_found_and_proved(self, most: int) -> None:
-        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, scale="none")
+        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, distance=ssba.Distance(scale="none"))
         proofs = []
         for query in self.DATA[self.MODEL.predict(self.DATA) == 0].iloc[::40].to_numpy():
             answer = explainer.explain(query, max_changes=most, evidence=0)
@@ -389,7 +396,7 @@ class TestFewChangesOfTrees:
         assert "optimal" in proofs
 
     def test_so_many_changes_as_the_plain_answer_has_give_the_plain_answer(self) -> None:
-        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, scale="none")
+        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, distance=ssba.Distance(scale="none"))
         for query in self.DATA[self.MODEL.predict(self.DATA) == 0].iloc[::60].to_numpy():
             plain = explainer.explain(query)
             assert plain.best is not None
@@ -400,7 +407,7 @@ class TestFewChangesOfTrees:
     def test_rows_beyond_the_limit_do_not_contradict_its_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A short search without the limit comes nearer than any row within it; that is no contradiction."""
         monkeypatch.setattr(exact, "_QUICK_BOXES", 1)
-        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, scale="none")
+        explainer = ssba.Explainer(self.MODEL, self.DATA, target=1, distance=ssba.Distance(scale="none"))
         for query in self.DATA[self.MODEL.predict(self.DATA) == 0].iloc[::60].to_numpy():
             answer = explainer.explain(query, max_changes=1, prove=True)
             assert answer.evidence.proof is not None

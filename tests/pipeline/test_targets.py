@@ -1,5 +1,6 @@
 """Targets of every kind, from the call to the answer; those that a call names for itself among them."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,9 @@ class TestProbability:
 
     @pytest.mark.parametrize("share", [0.3, 0.1])
     def test_at_most_is_found_by_search_near_the_closed_form(self, share: float) -> None:
-        explainer = ssba.Explainer(Probabilities(), X, ssba.probability(True, at_most=share), scale="none")
+        explainer = ssba.Explainer(
+            Probabilities(), X, ssba.probability(True, at_most=share), distance=ssba.Distance(scale="none")
+        )
         found = explainer.explain(self.QUERY, FREE)
         assert found.evidence.proof is None
         assert LOGISTIC.predict_proba([row_of(found.best)])[0, 1] <= share
@@ -60,7 +63,9 @@ class TestProbability:
 
     @given(share=st.floats(0.02, 0.6))
     def test_at_most_is_proved_for_a_linear_model(self, share: float) -> None:
-        explainer = ssba.Explainer(LOGISTIC, X, ssba.probability(True, at_most=share), scale="none")
+        explainer = ssba.Explainer(
+            LOGISTIC, X, ssba.probability(True, at_most=share), distance=ssba.Distance(scale="none")
+        )
         found = explainer.explain(self.QUERY, FREE)
         assert found.evidence.proof == "optimal"
         assert found.stopped == "exact"
@@ -104,7 +109,9 @@ class TestValueChange:
         self, change: dict[str, float], low: float, high: float, opened: bool
     ) -> None:
         model: Any = LINEAR if opened else LINEAR.predict
-        explainer = ssba.Explainer(model, X, ssba.value_change(**change), scale="none")
+        explainer = ssba.Explainer(
+            model, X, ssba.value_change(**change), distance=ssba.Distance(scale="none")
+        )
         found = explainer.explain(self.QUERY, FREE)
         value = float(LINEAR.predict([row_of(found.best)])[0])
         assert low - 1e-9 <= value <= high + 1e-9
@@ -147,7 +154,7 @@ class TestValueChange:
             explainer.sample_boundary(10)
 
 
-class TestTargetOfACall:
+class TestToward:
     @pytest.mark.parametrize(
         ("model", "own", "other"),
         [
@@ -162,36 +169,37 @@ class TestTargetOfACall:
     )
     def test_it_gives_what_an_explainer_of_that_target_gives(self, model: Any, own: Any, other: Any) -> None:
         explainer, direct = ssba.Explainer(model, X, own), ssba.Explainer(model, X, other)
-        answers = [explainer.explain(row, target=other) for row in X[:6]]
+        answers = [explainer.toward(other).explain(row) for row in X[:6]]
         expected = [direct.explain(row) for row in X[:6]]
         assert any(one.best for one in answers)
         for one, right in zip(answers, expected, strict=True):
             assert (one.status, one.target, one.goal) == (right.status, right.target, right.goal)
             assert one.counterfactuals == right.counterfactuals
-        together = explainer.explain_many(X[:6], target=other)
+        single = explainer.explain(X[0], target=other)
+        assert (single.goal, single.counterfactuals) == (expected[0].goal, expected[0].counterfactuals)
+        together = explainer.toward(other).explain_many(X[:6])
         assert [one.counterfactuals for one in together] == [one.counterfactuals for one in expected]
 
     def test_the_explainers_own_target_stays(self) -> None:
         explainer = ssba.Explainer(LOGISTIC, X, True)
+        assert explainer.explain(X[0], target=None).goal != explainer.explain(X[0]).goal
         before = explainer.explain(-TestProbability.QUERY)
-        assert explainer.explain(TestProbability.QUERY, target=False).status == "found"
+        assert explainer.toward(False).explain(TestProbability.QUERY).status == "found"
         assert explainer.explain(-TestProbability.QUERY).counterfactuals == before.counterfactuals
-        assert (
-            explainer.explain(-TestProbability.QUERY, target=True).counterfactuals == before.counterfactuals
-        )
+        assert explainer.toward(True) is explainer
 
     @pytest.mark.parametrize("target", ["perhaps", ssba.value_between(0, 1), [True], {"a": 1}], ids=str)
     def test_one_that_the_model_cannot_be_judged_by_is_refused(self, target: Any) -> None:
         explainer = ssba.Explainer(LOGISTIC, X, True)
         with pytest.raises(ssba.errors.TargetError):
-            explainer.explain(X[0], target=target)
+            explainer.toward(target)
 
     def test_true_is_not_taken_for_one(self) -> None:
         explainer = ssba.Explainer(LOGISTIC, X, True)
         for target in (1, 0):
             assert (
-                explainer.explain(X[0], target=target).goal
-                == explainer.explain(X[0], target=bool(target)).goal
+                explainer.toward(target).explain(X[0]).goal
+                == explainer.toward(bool(target)).explain(X[0]).goal
             )
 
     def test_a_boundary_of_another_target_is_refused(self) -> None:
@@ -199,4 +207,16 @@ class TestTargetOfACall:
         boundary = explainer.sample_boundary(50)
         assert explainer.explain(X[0], boundary=boundary).goal == ssba.probability(True, at_least=0.9)
         with pytest.raises(ssba.SsbaError):
-            explainer.explain(X[0], target=ssba.probability(True, at_least=0.5), boundary=boundary)
+            explainer.toward(ssba.probability(True, at_least=0.5)).explain(X[0], boundary=boundary)
+
+    def test_it_is_an_explainer_like_any_other(self) -> None:
+        other = ssba.probability(True, at_least=0.9)
+        explainer = ssba.Explainer(LOGISTIC, X, False)
+        made, direct = explainer.toward(other), ssba.Explainer(LOGISTIC, X, other)
+        assert made is explainer.toward(ssba.probability(True, at_least=0.9))
+        assert (made.target, repr(made)) == (direct.target, repr(direct))
+        assert made.sample_boundary(50).digest() == direct.sample_boundary(50).digest()
+        again = pickle.loads(pickle.dumps(made))  # noqa: S301
+        assert again.target == made.target
+        assert again.explain(X[0]).counterfactuals == made.explain(X[0]).counterfactuals
+        assert made.rows_used == explainer.rows_used

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.support import Matrix, every
 
+from ssba.columns.distance import Distance
 from ssba.constraints.constraint import constraint
 from ssba.engine import Engine, Settings, build_engine
 from ssba.models.targets import Reach
@@ -23,7 +24,7 @@ def plane(rows: Any) -> Any:
 
 
 def engine(model: Any = plane) -> Engine:
-    return build_engine(model, DATA, Settings(target=True, scale="none"))
+    return build_engine(model, DATA, Settings(target=True, distance=Distance(scale="none")))
 
 
 def state(made: Engine, hits: Matrix, *texts: str) -> QueryState:
@@ -77,7 +78,7 @@ class TestQueries:
             chance = 1 / (1 + np.exp(1 - np.asarray(rows)[:, 0] - np.asarray(rows)[:, 1]))
             return np.column_stack([1 - chance, chance])
 
-        made = build_engine(scored, DATA, Settings(target=1, scale="none"))
+        made = build_engine(scored, DATA, Settings(target=1, distance=Distance(scale="none")))
         hits = np.random.default_rng(6).uniform(1, 1.5, size=(20, 1, 3))
         together = [state(made, own) for own in hits]
         alone = [state(made, own) for own in hits]

@@ -36,7 +36,9 @@ def model(rows: pd.DataFrame) -> Any:
     return np.where(tall > 1.2, "groß", "klein")
 
 
-EXPLAINER = ssba.Explainer(model, DATA, target="groß", features=FEATURES, weights={"n": 2.0})
+EXPLAINER = ssba.Explainer(
+    model, DATA, target="groß", features=FEATURES, distance=ssba.Distance(weights={"n": 2.0})
+)
 
 
 def certificate(
@@ -114,7 +116,7 @@ class TestContent:
         rows = _rng.normal(size=(200, 2))
         trained = LogisticRegression().fit(rows, rows[:, 0] > 0)
         trained.classes_ = np.array([0, 1])
-        explainer = ssba.Explainer(trained, rows, target, distance="l1", scale="mad", seed=3)
+        explainer = ssba.Explainer(trained, rows, target, distance=ssba.Distance("l1", scale="mad"), seed=3)
         made = certificate(query=[-1.0, 0.0], explainer=explainer)
         read = Certificate.from_json(made.to_json())
         again = ssba.Explainer(trained, rows, **read.settings)

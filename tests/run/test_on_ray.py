@@ -18,7 +18,7 @@ from tests.support import every
 import ssba
 from ssba.errors import ArgumentError, ModelError, StoppedError
 from ssba.results import Explanation
-from ssba.run import Runner, Written, locally, on_ray
+from ssba.run import Output, Runner, Written, locally, on_ray
 from ssba.run.cluster import joined, on_loopback
 from ssba.run.parts import Parts
 
@@ -70,21 +70,21 @@ def explainer(model: Any = bowl) -> ssba.Explainer:
     return ssba.Explainer(model, DATA, target=True)
 
 
-def explain(runner: Runner, rows: Any, out: Path, **how: Any) -> Written:
-    return runner.explain_many(rows, RULES, out=out, chunk=CHUNK, id="who", **how)
+def explain(runner: Runner, rows: Any, out: Path | Output) -> Written:
+    return runner.explain_many(rows, RULES, out=out, id="who")
 
 
 @pytest.fixture(scope="module")
 def runner(cluster: None) -> Iterator[Runner]:
     """Two actors, which serve several tests: to begin takes them seconds."""
-    with on_ray(explainer(), actors=2) as made:
+    with on_ray(explainer(), chunk=CHUNK, actors=2) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def by_one(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Written:
     """What one process writes that nobody stops."""
-    return explain(locally(explainer()), file, tmp_path_factory.mktemp("output") / "one.parquet")
+    return explain(locally(explainer(), chunk=CHUNK), file, tmp_path_factory.mktemp("output") / "one.parquet")
 
 
 def shards(path: Path) -> list[str]:
@@ -114,7 +114,7 @@ def test_growth_goes_on_from_what_one_process_has_published(runner: Runner, tmp_
 @pytest.mark.usefixtures("cluster")
 def test_an_actor_that_is_killed_while_it_finds_points_changes_nothing(tmp_path: Path) -> None:
     sign = tmp_path / "killed"
-    with on_ray(explainer(KilledLater(sign=sign)), actors=2) as runner:
+    with on_ray(explainer(KilledLater(sign=sign)), chunk=CHUNK, actors=2) as runner:
         shared = runner.sample_boundary(PAIRS, path=tmp_path / "shared")
     assert sign.exists()
     assert shared.digest() == explainer().sample_boundary(PAIRS, path=tmp_path / "one").digest()
@@ -137,7 +137,9 @@ def test_answers_are_those_of_explain_many_also_from_stored_points(
     points = one.sample_boundary(2_000)
     # No stored point would meet a rule that holds a column.
     rules = ["x2 >= x.x2 - 1"]
-    runner.explain_many(file, rules, out=tmp_path / "out.parquet", boundary=points, k=2, with_json=True)
+    runner.explain_many(
+        file, rules, out=Output(tmp_path / "out.parquet", with_json=True), boundary=points, k=2
+    )
     table = pq.read_table(tmp_path / "out.parquet").to_pylist()
     found = [Explanation.from_json(row["explanation"]) for row in table if row["explanation"]]
     rows = queries()[["x0", "x1", "x2"]]
@@ -156,7 +158,7 @@ def test_an_actor_that_is_killed_in_the_middle_of_a_chunk_changes_nothing(
 ) -> None:
     signs = tmp_path / "signs"
     signs.mkdir()
-    with on_ray(explainer(Killed(folder=signs, times=2)), actors=2) as runner:
+    with on_ray(explainer(Killed(folder=signs, times=2)), chunk=CHUNK, actors=2) as runner:
         shared = explain(runner, file, tmp_path / "shared.parquet")
     assert len(list(signs.iterdir())) == 2
     assert shared.digest() == by_one.digest()
@@ -168,7 +170,7 @@ def test_an_actor_that_somebody_kills_between_two_calls_is_replaced(
 ) -> None:
     pids = tmp_path / "pids"
     pids.mkdir()
-    with on_ray(explainer(Noted(folder=pids)), actors=1) as runner:
+    with on_ray(explainer(Noted(folder=pids)), chunk=CHUNK, actors=1) as runner:
         runner.sample_boundary(1000)
         (first,) = pids.iterdir()
         os.kill(int(first.name), 9)
@@ -183,7 +185,7 @@ def test_a_run_that_was_given_up_goes_on_with_the_chunks_that_are_missing(
     signs, out = tmp_path / "signs", tmp_path / "out.parquet"
     signs.mkdir()
     monkeypatch.setattr("ssba.run.crews._TRIES", 2)
-    with on_ray(explainer(Killed(folder=signs, times=2)), actors=1) as runner:
+    with on_ray(explainer(Killed(folder=signs, times=2)), chunk=CHUNK, actors=1) as runner:
         with pytest.raises(StoppedError, match="begun 2 times, and its actor was lost each time"):
             explain(runner, file, out)
         before = {one.name for one in Path(f"{out}.parts").glob("part-*")}
@@ -238,11 +240,11 @@ def test_a_dataset_needs_a_processor_beside_the_actors(tmp_path: Path) -> None:
     dataset = ray.data.from_pandas(queries())
     out = tmp_path / "out.parquet"
     with (
-        on_ray(explainer(), actors=4) as runner,
+        on_ray(explainer(), chunk=CHUNK, actors=4) as runner,
         pytest.raises(ArgumentError, match="room for 3 and leaves one"),
     ):
         explain(runner, dataset, out)
-    with on_ray(explainer(), num_cpus=2) as runner:
+    with on_ray(explainer(), chunk=CHUNK, num_cpus=2) as runner:
         assert explain(runner, dataset, out).rows == CHUNK * CHUNKS - 3
 
 
@@ -250,11 +252,11 @@ def test_a_dataset_needs_a_processor_beside_the_actors(tmp_path: Path) -> None:
 def test_actors_take_the_gpus_that_they_are_given(file: Path, by_one: Written, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     seen.mkdir()
-    with on_ray(explainer(SeesGpus(folder=seen)), actors=2, num_gpus=1) as runner:
+    with on_ray(explainer(SeesGpus(folder=seen)), chunk=CHUNK, actors=2, num_gpus=1) as runner:
         assert explain(runner, file, tmp_path / "out.parquet").digest() == by_one.digest()
     assert sorted(one.name for one in seen.iterdir()) == ["0", "1"]
     with (
-        on_ray(explainer(), actors=3, num_gpus=1) as runner,
+        on_ray(explainer(), chunk=CHUNK, actors=3, num_gpus=1) as runner,
         pytest.raises(ArgumentError, match=r"3 actors of 1 processors and 1 GPUs .* room for 2; give fewer"),
     ):
         explain(runner, file, tmp_path / "more.parquet")
@@ -263,17 +265,17 @@ def test_actors_take_the_gpus_that_they_are_given(file: Path, by_one: Written, t
 @pytest.mark.usefixtures("cluster")
 def test_a_row_that_fails_on_an_actor_is_named_by_its_number_in_the_file(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
-    with on_ray(explainer(fails_on_marked), actors=1) as runner:
-        with pytest.raises(ArgumentError, match=f'row {CHUNK * 3 + 2}: .*no luck.*give on_error="row"'):
+    with on_ray(explainer(fails_on_marked), chunk=CHUNK, actors=1) as runner:
+        with pytest.raises(ArgumentError, match=f'row {CHUNK * 3 + 2}: .*no luck.*on_error="row"'):
             explain(runner, file, out)
-        written = explain(runner, file, tmp_path / "rows.parquet", on_error="row")
+        written = explain(runner, file, Output(tmp_path / "rows.parquet", on_error="row"))
     assert written.statuses["error"] == 1
 
 
 @pytest.mark.usefixtures("cluster")
 def test_a_model_that_answers_otherwise_on_an_actor_is_refused(tmp_path: Path) -> None:
     with (
-        on_ray(explainer(Otherwise()), actors=1) as runner,
+        on_ray(explainer(Otherwise()), chunk=CHUNK, actors=1) as runner,
         pytest.raises(ModelError, match="answers otherwise"),
     ):
         runner.sample_boundary(1000)
@@ -285,7 +287,7 @@ def test_a_model_of_a_module_that_only_this_process_has_is_told(monkeypatch: pyt
     exec("def model(rows):\n    return rows[:, 0] > 0.5\n", only_here.__dict__)  # noqa: S102
     monkeypatch.setitem(sys.modules, "only_here", only_here)
     with (
-        on_ray(explainer(only_here.model), actors=1) as runner,
+        on_ray(explainer(only_here.model), chunk=CHUNK, actors=1) as runner,
         pytest.raises(ModelError, match=r"No module named 'only_here'.*every node of the cluster needs"),
     ):
         runner.sample_boundary(1000)
@@ -296,14 +298,14 @@ def test_a_model_of_the_script_itself_goes_along() -> None:
     """Pickled by value, as Ray does with what is defined in `__main__`."""
     main = sys.modules["__main__"]
     exec("def model(rows):\n    return rows[:, 0] > 0.5\n", main.__dict__)  # noqa: S102
-    with on_ray(explainer(main.__dict__["model"]), actors=1) as runner:
+    with on_ray(explainer(main.__dict__["model"]), chunk=CHUNK, actors=1) as runner:
         assert len(runner.sample_boundary(1000)) == 1000
     del main.__dict__["model"]
 
 
 @pytest.mark.usefixtures("cluster")
 def test_a_cluster_that_was_joined_before_is_left_running() -> None:
-    with on_ray(explainer(), actors=1) as runner:
+    with on_ray(explainer(), chunk=CHUNK, actors=1) as runner:
         runner.sample_boundary(100)
     assert ray.is_initialized()
     with joined(None):

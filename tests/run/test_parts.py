@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ssba.errors import ArgumentError
-from ssba.run.parts import Parts
-from ssba.run.words import IN_TERMINAL
+from ssba.run.parts import IN_TERMINAL, Parts
 
 ABOUT = {"project": "a", "request": "b", "input": "c"}
 

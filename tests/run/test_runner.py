@@ -16,7 +16,7 @@ from tests.support import every
 import ssba
 from ssba.errors import ArgumentError, ConstraintError, SchemaError
 from ssba.explainer import Inside
-from ssba.run import locally, on_ray
+from ssba.run import Output, locally, on_ray
 
 COUNT, CHUNK = 20, 6
 CURED = Unlucky(cured=True)
@@ -67,7 +67,7 @@ def test_answers_of_a_file_are_those_of_explain_many_in_the_types_of_the_data(
 
 
 def test_a_column_can_name_the_rows(file: Path, tmp_path: Path) -> None:
-    written = locally(explainer()).explain_many(file, out=tmp_path / "out.parquet", id="who", chunk=CHUNK)
+    written = locally(explainer(), chunk=CHUNK).explain_many(file, out=tmp_path / "out.parquet", id="who")
     rows = pq.read_table(written.path).to_pylist()
     assert [(row["row"], row["id"]) for row in rows] == [(i, f"p{i}") for i in range(COUNT)]
     assert sum(written.statuses.values()) == written.rows == COUNT
@@ -76,11 +76,11 @@ def test_a_column_can_name_the_rows(file: Path, tmp_path: Path) -> None:
 def test_a_run_that_stopped_goes_on_in_another_process_that_asks_the_same(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     with pytest.raises(ArgumentError, match=f"row {CHUNK + 2}: .*no luck"):
-        locally(explainer(Unlucky())).explain_many(file, out=out, chunk=CHUNK)
+        locally(explainer(Unlucky()), chunk=CHUNK).explain_many(file, out=out)
     assert len(list((tmp_path / "out.parquet.parts").glob("part-*"))) == 1
-    written = locally(explainer()).explain_many(file, out=out, chunk=CHUNK)
+    written = locally(explainer(), chunk=CHUNK).explain_many(file, out=out)
     assert (written.rows, written.rows_before) == (COUNT, CHUNK)
-    whole = locally(explainer()).explain_many(file, out=tmp_path / "whole.parquet", chunk=CHUNK)
+    whole = locally(explainer(), chunk=CHUNK).explain_many(file, out=tmp_path / "whole.parquet")
     assert written.digest() == whole.digest()
 
 
@@ -89,47 +89,48 @@ def stopped(file: Path, tmp_path: Path) -> Path:
     """The output of a run that stopped after its first chunk."""
     out = tmp_path / "out.parquet"
     with pytest.raises(ArgumentError):
-        locally(explainer(Unlucky())).explain_many(file, out=out, chunk=CHUNK)
+        locally(explainer(Unlucky()), chunk=CHUNK).explain_many(file, out=out)
     return out
 
 
 @pytest.mark.parametrize(
-    ("how", "asked", "other"),
+    ("how", "chunk", "asked", "other"),
     [
-        ({}, {"constraints": ["x2 == x.x2"]}, "request"),
-        ({}, {"k": 2}, "request"),
-        ({}, {"chunk": 5}, "request"),
-        ({}, {"budget": ssba.Budget(rows=500)}, "request"),
-        ({"seed": 1}, {}, "explainer"),
-        ({"distance": "l1"}, {}, "explainer"),
+        ({}, CHUNK, {"constraints": ["x2 == x.x2"]}, "request"),
+        ({}, CHUNK, {"k": 2}, "request"),
+        ({}, 5, {}, "request"),
+        ({}, CHUNK, {"budget": ssba.Budget(rows=500)}, "request"),
+        ({"seed": 1}, CHUNK, {}, "explainer"),
+        ({"distance": "l1"}, CHUNK, {}, "explainer"),
     ],
 )
 def test_what_was_asked_otherwise_is_refused_by_name(
-    how: Any, asked: Any, other: str, file: Path, stopped: Path
+    how: Any, chunk: int, asked: Any, other: str, file: Path, stopped: Path
 ) -> None:
-    runner = locally(explainer(**how))
-    with pytest.raises(ArgumentError, match=f"begun with another {other}; .*give force=True"):
-        runner.explain_many(file, out=stopped, **{"chunk": CHUNK, **asked})
-    assert runner.explain_many(file, out=stopped, force=True, **{"chunk": CHUNK, **asked}).rows_before == 0
+    runner = locally(explainer(**how), chunk=chunk)
+    remedy = r"give ssba\.run\.Output\(out, force=True\)"
+    with pytest.raises(ArgumentError, match=f"begun with another {other}; .*{remedy}"):
+        runner.explain_many(file, out=stopped, **asked)
+    assert runner.explain_many(file, out=Output(stopped, force=True), **asked).rows_before == 0
 
 
 def test_points_that_are_stored_now_are_another_request(file: Path, stopped: Path) -> None:
     one = explainer()
     with pytest.raises(ArgumentError, match="begun with another request"):
-        locally(one).explain_many(file, out=stopped, chunk=CHUNK, boundary=one.sample_boundary(100))
+        locally(one, chunk=CHUNK).explain_many(file, out=stopped, boundary=one.sample_boundary(100))
 
 
 @pytest.mark.parametrize("change", [lambda rows: rows.iloc[::-1], lambda rows: rows.iloc[:0]])
 def test_chunks_of_other_rows_are_refused(change: Any, file: Path, stopped: Path) -> None:
     change(pd.read_parquet(file)).to_parquet(file)
     with pytest.raises(ArgumentError, match="holds chunks of other rows than these"):
-        locally(explainer()).explain_many(file, out=stopped, chunk=CHUNK)
+        locally(explainer(), chunk=CHUNK).explain_many(file, out=stopped)
 
 
 def test_rows_that_were_added_meanwhile_are_explained_as_well(file: Path, stopped: Path) -> None:
     rows = pd.read_parquet(file)
     pd.concat([rows, rows.head(3)]).to_parquet(file)
-    written = locally(explainer()).explain_many(file, out=stopped, chunk=CHUNK)
+    written = locally(explainer(), chunk=CHUNK).explain_many(file, out=stopped)
     assert (written.rows, written.rows_before) == (COUNT + 3, CHUNK)
 
 
@@ -138,7 +139,11 @@ def test_what_cannot_be_done_is_refused_before_any_work(file: Path, tmp_path: Pa
     out.write_text("mine", encoding="utf-8")
     new = tmp_path / "new.parquet"
     for refused, kind, reason in (
-        (lambda: runner.explain_many(file, out=out), ArgumentError, "is there already; .*give force=True"),
+        (
+            lambda: runner.explain_many(file, out=out),
+            ArgumentError,
+            r"is there already; .*Output\(out, force=True\)",
+        ),
         (
             lambda: runner.explain_many(tmp_path / "no.parquet", out=new),
             ArgumentError,
@@ -156,7 +161,16 @@ def test_what_cannot_be_done_is_refused_before_any_work(file: Path, tmp_path: Pa
             ArgumentError,
             "of seconds",
         ),
-        (lambda: runner.explain_many(file, out=new, chunk=0), ArgumentError, "chunk is 0"),
+        (
+            lambda: runner.explain_many(file, out=cast(Any, 5)),
+            ArgumentError,
+            "out is 5; give the name of a file",
+        ),
+        (
+            lambda: Output(new, on_error=cast(Any, "skip")),
+            ArgumentError,
+            "is 'skip'; choose one of 'stop', 'row'",
+        ),
         (lambda: runner.explain_many(out, out=new), SchemaError, "this is not a Parquet file"),
         (lambda: runner.sample_boundary(0), ArgumentError, "n_pairs"),
     ):
@@ -172,6 +186,8 @@ def test_arguments_of_a_cluster_are_checked_before_it_is_joined() -> None:
         (lambda: on_ray(function), "explainer is of type function; give an ssba.Explainer"),
         (lambda: locally(function), "explainer is of type function; give an ssba.Explainer"),
         (lambda: on_ray(one, number), "address is 6379; give"),
+        (lambda: on_ray(one, chunk=0), "chunk is 0; give a whole number, 1 or more"),
+        (lambda: locally(one, chunk=0), "chunk is 0; give a whole number, 1 or more"),
         (lambda: on_ray(one, actors=0), "actors is 0; give a whole number"),
         (lambda: on_ray(one, num_gpus=1.5), "num_gpus is 1.5; give 0, a part of 1 or a whole number"),
         (lambda: on_ray(one, num_cpus=-1), "num_cpus is -1; give"),

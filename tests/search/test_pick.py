@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix
 
-from ssba.columns.distance import metric
+from ssba.columns.distance import Distance
 from ssba.columns.features import Feature
 from ssba.search.pick import pick_order
 
 FEATURES = [Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v"))]
 X = np.zeros(3)
-METRIC = metric(FEATURES, np.array([[0.0, 0, 0], [1, 1, 1]]), scale="none")
+METRIC = Distance(scale="none").metric(FEATURES, np.array([[0.0, 0, 0], [1, 1, 1]]))
 
 
 def picked(rows: Any, k: int, spare: int = 10) -> list[int]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import setting
 
-from ssba.columns.distance import Norm
+from ssba.columns.distance import Distance, Norm
 from ssba.engine import Engine, Settings, build_engine
 from ssba.errors import ArgumentError
 from ssba.options import ball, score_margin
@@ -40,7 +40,7 @@ def engine(norm: Norm = "l2", **wishes: Any) -> Engine:
     def model(rows: pd.DataFrame) -> Any:
         return (rows["a"] > 0).to_numpy()
 
-    return build_engine(model, FRAME, Settings(target=True, distance=norm, **wishes))
+    return build_engine(model, FRAME, Settings(target=True, distance=Distance(norm, **wishes)))
 
 
 @given(norm=st.sampled_from(["l1", "l2"]), radius=st.floats(0.05, 2.5), row=st.integers(0, 89))

@@ -117,7 +117,7 @@ class TestExplain:
 
     @pytest.mark.parametrize("kind", ["labels", "curved"])
     def test_an_index_saves_rows_at_the_same_distance(self, kind: str) -> None:
-        explainer = ssba.Explainer(self.models()[kind], X, target=True, scale="none")
+        explainer = ssba.Explainer(self.models()[kind], X, target=True, distance=ssba.Distance(scale="none"))
         known = explainer.sample_boundary(20_000)
         queries = X[~self.models()[kind](X)][:12]
         without, having = explainer.explain_many(queries), explainer.explain_many(queries, boundary=known)
@@ -130,7 +130,7 @@ class TestExplain:
 
     def test_points_of_every_class_serve_queries_of_every_class(self) -> None:
         # Without a target the stored points lie on one side only; their plane serves both.
-        explainer = ssba.Explainer(lambda Z: margin(Z) >= 0, X, scale="none")
+        explainer = ssba.Explainer(lambda Z: margin(Z) >= 0, X, distance=ssba.Distance(scale="none"))
         known = explainer.sample_boundary(5000)
         for answer in explainer.explain_many(X[:30], boundary=known):
             assert answer.best is not None

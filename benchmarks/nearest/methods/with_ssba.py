@@ -35,7 +35,7 @@ def opened_l1(case: Case) -> Answering:
 def _explaining(case: Case, model: Any, distance: Norm = "l2", prove: bool = False) -> Answering:
     if distance not in NORMS.get(case.name, ("l2",)):
         raise NotApplicableError(f"no {distance} limits are kept for this case")
-    explainer = ssba.Explainer(model, case.data, distance=distance, **case.options())
+    explainer = ssba.Explainer(model, case.data, **case.options(distance))
 
     def answer(which: Sequence[int]) -> Iterator[Matrix]:
         # side by side only where all are asked for the same

@@ -194,7 +194,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 def _lines(error: Exception) -> str:
     """Say an error in one line; a project file may have several problems, each of them in a line."""
-    from ssba.apps.project.together import ProjectFileError
+    from ssba.apps.project.problems import ProjectFileError
 
     if isinstance(error, ProjectFileError):
         return "\n".join(map(_one_line, str(error).splitlines()))

@@ -1,6 +1,7 @@
 """`ssba.Client`: the questions of an `Explainer`, answered by a server (`ssba serve`)."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, Unpack
@@ -13,6 +14,7 @@ from ssba.columns.layout import row_label, row_labels
 from ssba.constraints.lists import Constraints, refuse_targets
 from ssba.errors import ArgumentError
 from ssba.json_form import to_plain
+from ssba.models.targets import OWN_TARGET, describe_target
 from ssba.options import Budget, OptionFields, Options, options_from
 from ssba.results.column_table import ColumnTable
 from ssba.results.constraint_check import ConstraintCheck
@@ -22,16 +24,6 @@ from ssba.results.plan import Plan
 from ssba.results.prediction import Prediction
 from ssba.results.trial import Trial
 from ssba.results.why_not import WhyNot
-
-
-class _Same:
-    """Stands for the project's own target, since None is one, too."""
-
-    def __repr__(self) -> str:
-        return "the project's"
-
-
-_SAME = _Same()
 
 
 class Client:
@@ -60,6 +52,21 @@ class Client:
     def __init__(self, url: str, token: str | None = None, timeout: float = 150.0) -> None:
         seconds = number("timeout", timeout, "a number of seconds above 0", low=0)
         self._connection = Connection(url, token, seconds)
+        # What requests say of the target, and what it is in words; nothing where it is the project's own.
+        self._aim: dict[str, Any] = {}
+        self._target = ""
+
+    def toward(self, target: Any) -> Self:
+        """Return the client of another target than the project's; the connections are shared.
+
+        Parameters
+        ----------
+        target
+            The desired outcome, as `Explainer` takes it.
+        """
+        made = copy(self)
+        made._aim, made._target = {"target": target_text(target)}, describe_target(target)
+        return made
 
     def close(self) -> None:
         """Close the connections to the server."""
@@ -83,8 +90,8 @@ class Client:
 
     @property
     def target(self) -> str:
-        """The project's desired outcome, in words."""
-        return self._connection.read(self.schema, "target", str)
+        """The desired outcome, in words: the project's, unless this is the client of another one."""
+        return self._target or self._connection.read(self.schema, "target", str)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -116,9 +123,9 @@ class Client:
         asked = {"search": search, "where": to_plain(where or {}), "offset": offset, "limit": limit}
         return self._connection.post("/api/rows", {**asked, "reached": reached})
 
-    def predict(self, row: Any, *, target: Any = _SAME) -> Prediction:
+    def predict(self, row: Any) -> Prediction:
         """Return what the model says about a row, and whether that is the target already."""
-        said = self._post("predict", {**self._query(row), **_aim(target)})
+        said = self._post("predict", {**self._query(row), **self._aim})
         return self._connection.read(said, "prediction", Prediction.from_dict)
 
     def check_constraints(
@@ -134,7 +141,7 @@ class Client:
         row: Any,
         constraints: Constraints = (),
         *,
-        target: Any = _SAME,
+        target: Any = OWN_TARGET,
         options: Options | None = None,
         budget: Budget | None = None,
         project_constraints: bool = True,
@@ -159,8 +166,9 @@ class Client:
         **fields
             Single options by name, such as ``k=3`` or ``max_changes=2``; see `Options`.
         """
-        wishes = _wishes(target, options_from(options, fields), budget)
-        asked = {**self._constraints(constraints, project_constraints), **wishes}
+        aim = self._aim if target is OWN_TARGET else self.toward(target)._aim
+        wishes = _wishes(options_from(options, fields), budget)
+        asked = {**self._constraints(constraints, project_constraints), **aim, **wishes}
         found = self._explained({**self._query(row), **asked})
         return replace(found, row_label=row_label(row))
 
@@ -169,7 +177,6 @@ class Client:
         rows: Any,
         constraints: Constraints = (),
         *,
-        target: Any = _SAME,
         options: Options | None = None,
         budget: Budget | None = None,
         project_constraints: bool = True,
@@ -180,8 +187,8 @@ class Client:
         `rows` is a frame, a 2-D array, a list of dicts, or numbers of rows of the server's data;
         `constraints` is one list for all of them.
         """
-        wishes = _wishes(target, options_from(options, fields), budget)
-        asked = {**self._constraints(constraints, project_constraints), **wishes}
+        wishes = _wishes(options_from(options, fields), budget)
+        asked = {**self._constraints(constraints, project_constraints), **self._aim, **wishes}
         found = [self._explained({**one, **asked}) for one in queries_of(rows, list(self._features))]
         if (labels := row_labels(rows)) is not None:
             found = [replace(one, row_label=label) for one, label in zip(found, labels, strict=True)]
@@ -234,7 +241,7 @@ class Client:
 
     def _about(self, path: str, explanation: Explanation, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Ask a further question about an answer."""
-        refuse_no_explanation("explanation", explanation)
+        refuse_no_explanation(explanation)
         return self._post(path, {"explanation": explanation.to_dict(), **asked})
 
     def _post(self, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,11 +254,7 @@ def _classes(said: Any) -> tuple[Any, ...] | None:
     return None if said is None else tuple(said)
 
 
-def _aim(target: Any) -> dict[str, Any]:
-    return {} if target is _SAME else {"target": target_text(target)}
-
-
-def _wishes(target: Any, options: Options, budget: Budget | None) -> dict[str, Any]:
+def _wishes(options: Options, budget: Budget | None) -> dict[str, Any]:
     if budget is not None and not isinstance(budget, Budget):
         raise ArgumentError(f"budget is {budget!r:.80}; give ssba.Budget(rows=..., seconds=...)")
-    return {**_aim(target), "options": options.to_dict(), "budget": to_plain(budget)}
+    return {"options": options.to_dict(), "budget": to_plain(budget)}

@@ -7,19 +7,18 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import ssba
 from ssba.apps.names import ClassNames
 from ssba.apps.page_requests import AxisReply, MapReply, MapRequest, Place, SidesReply, SpotReply
 from ssba.apps.population import groups_of
+from ssba.arrays import Matrix
 from ssba.columns.features import unknown_columns
 from ssba.errors import ArgumentError, SsbaError, StoppedError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
 from ssba.results import Column, ColumnTable, Prediction
 
-Matrix = NDArray[np.float64]
 Row = Mapping[str, Any]
 Predict = Callable[[Sequence[Row]], Sequence[Prediction]]
 

@@ -142,8 +142,7 @@ class Service:
     def predict(self, request: PredictRequest, meter: Meter | None = None) -> PredictReply:
         """Say what the model predicts for a row."""
         with self._working(meter) as held:
-            row = row_of(self.project, request)
-            found = self._aimed(request, lambda **target: held.explainer.predict(row, **target))
+            found = self._toward_target(held, request).predict(row_of(self.project, request))
         return PredictReply(prediction=found.to_dict(), **self._said(found))
 
     def check_constraints(self, request: CheckRequest, meter: Meter | None = None) -> CheckReply:
@@ -245,17 +244,11 @@ class Service:
         request: CohortRequest,
         meter: Meter | None = None,
         done: Callable[[int, int], None] = lambda done, total: None,
-    ) -> CohortReply:
-        """Explain many rows, some at a time, so that other requests get their turn; tell how far it is."""
-        return self.cohort_with_files(request, meter, done)[0]
-
-    def cohort_with_files(
-        self,
-        request: CohortRequest,
-        meter: Meter | None = None,
-        done: Callable[[int, int], None] = lambda done, total: None,
     ) -> tuple[CohortReply, CohortFiles]:
-        """Explain many rows, and return what they say together with what can be exported."""
+        """Explain many rows, some at a time, so that other requests get their turn; tell how far it is.
+
+        With what they say together comes what can be exported.
+        """
         numbers = self.cohort_rows(request, meter)
         if request.by is not None:
             require_column(self.project.table, request.by, "by")
@@ -321,20 +314,14 @@ class Service:
 
     def _explained(self, held: "_Held", request: ExplainRequest) -> Explanation:
         row = row_of(self.project, request)
-
-        def explain(**target: Any) -> Explanation:
+        return self._toward_target(held, request).explain(
+            row,
+            self._constraints(request),
+            options=request.options,
+            budget=self._budget(request),
             # Stored points are about the project's own target.
-            return held.explainer.explain(
-                row,
-                self._constraints(request),
-                options=request.options,
-                budget=self._budget(request),
-                boundary=None if target else held.boundary,
-                **target,
-            )
-
-        found: Explanation = self._aimed(request, explain)
-        return found
+            boundary=held.boundary if request.target is None else None,
+        )
 
     def _asked_about(self, held: "_Held", request: ExplainRequest) -> Explanation:
         if not isinstance(request, AdviceRequest) or request.explanation is None:
@@ -347,12 +334,12 @@ class Service:
             raise ArgumentError(f"the explanation that was sent does not hold: {checked.sentence}")
         return sent
 
-    def _aimed(self, request: Aimed, ask: Callable[..., Any]) -> Any:
-        """Ask with the target of the request, if it has one."""
+    def _toward_target(self, held: "_Held", request: Aimed) -> ssba.Explainer:
+        """Return the explainer of the request's target, if it has one."""
         if request.target is None:
-            return ask()
+            return held.explainer
         names = self.project.settings.classes
-        return first_possible(lambda one: ask(target=one), request.target, names, "as a target")
+        return first_possible(held.explainer.toward, request.target, names)
 
     def _found(self, found: Explanation) -> dict[str, Any]:
         """Return an explanation, and in words what speaks for it."""

@@ -1,4 +1,7 @@
-"""What the numbers of a column show beyond its dtype: only 0 and 1, whole numbers, few decimals."""
+"""What the numbers of a column show beyond its dtype: only 0 and 1, whole numbers, few decimals.
+
+Also which of them are so far from all others that they are a mistake, such as 1e300 in a column of ages.
+"""
 
 from dataclasses import dataclass
 
@@ -21,6 +24,10 @@ _SCREENED = 256
 _COARSER = 32
 # What sums such as 0.1 + 0.2 are off by, in the space between two floats.
 _DUST = 2
+# So many times as far from the median as half of the others: beside such a cell these are all but one point.
+_FAR = 1e9
+# Cells by which that is told; they are taken at even distances.
+_SOME_CELLS = 1000
 
 
 @dataclass(frozen=True)
@@ -98,3 +105,25 @@ def _decimals(numbers: Numbers, spacing: float) -> int | None:
 
 def _are_written(numbers: Numbers, power: float, spacing: float) -> bool:
     return bool((np.abs(numbers - np.round(numbers * power) / power) <= _DUST * spacing).all())
+
+
+def far_cells(numbers: Numbers) -> NDArray[np.bool_]:
+    """Tell which cells are too far from the others to say anything about the column.
+
+    None are where more than half of the cells are equal, which shows no distance to compare with.
+
+    >>> np.flatnonzero(far_cells(np.array([50.0, 61.0, 1e300, *range(20, 30)]))).tolist()
+    [2]
+    """
+    present = numbers[np.isfinite(numbers)]
+    far = np.zeros(len(numbers), dtype=bool)
+    if len(present) < ENOUGH:
+        return far
+    # Halves, since the difference of two numbers may be too large for a float.
+    some = present[np.linspace(0, len(present) - 1, min(len(present), _SOME_CELLS)).astype(int)] / 2
+    middle = np.median(some)
+    usual = float(np.median(np.abs(some - middle)))
+    most = max(float(present.max() / 2 - middle), float(middle - present.min() / 2))
+    if usual > 0 and most / usual > _FAR:
+        far = np.abs(numbers / 2 - middle) / usual > _FAR
+    return far

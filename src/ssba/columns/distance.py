@@ -3,7 +3,8 @@
 A numeric, integer or ordinal column contributes its difference divided by the column's scale; a categorical
 or boolean column that changed, or a missing cell that was filled, contributes 1 (Gower's rule). Every
 contribution is multiplied by the column's weight. ``"l2"`` is the square root of the sum of squares,
-``"l1"`` and ``"gower"`` the plain sum; ``"gower"`` divides by the range.
+``"l1"`` and ``"gower"`` the plain sum; ``"gower"`` divides by the range. `Distance` is what users say of
+this, `Metric` what comes of it for the rows at hand.
 
 Also which of some others are nearest to rows, and how far these are, for many rows at once.
 """
@@ -11,13 +12,13 @@ Also which of some others are nearest to rows, and how far these are, for many r
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, cast, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arguments import mapping, number
-from ssba.arrays import Array, blocks, like, lowest, namespace
+from ssba.arguments import mapping, number, one_of
+from ssba.arrays import Array, Integers, Matrix, Vector, blocks, like, lowest, namespace
 from ssba.columns.features import Feature, unknown_columns
 from ssba.errors import ArgumentError, SchemaError
 
@@ -32,13 +33,75 @@ def is_lost(distance: Array) -> Array:
 
 Norm = Literal["l2", "l1", "gower"]
 ScaleName = Literal["std", "mad", "range", "none"]
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+_EXAMPLE = '{"chol": 2.0}'
 
 # For fewer rows than this, preparing a matrix product takes longer than it saves.
 _WORTH_PRODUCTS = 4
+
+
+@final
+@dataclass(frozen=True)
+class Distance:
+    """How long a change is: how columns add up, what each is divided by, and what it counts.
+
+    Parameters
+    ----------
+    norm : {"l2", "l1", "gower"}
+        How changes add up; one changed category counts 1 in each. ``"gower"`` is ``"l1"`` with the range as
+        its usual scale.
+    scale : {"std", "mad", "range", "none"} or mapping, optional
+        What a number's change is divided by: one spread of the data for all columns, or a number for each
+        column, 1 for those that are not named. ``"none"`` is the paper's raw units. By default ``"std"``, and
+        ``"range"`` for ``"gower"``.
+    weights : mapping, optional
+        Factors for columns whose change is harder (above 1) or easier (below 1).
+
+    Examples
+    --------
+    >>> Distance("l1", scale="mad", weights={"chol": 2.0})
+    Distance(norm='l1', scale='mad', weights={'chol': 2.0})
+    """
+
+    norm: Norm = "l2"
+    scale: ScaleName | Mapping[str, float] | None = None
+    weights: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        one_of("Distance(norm=...)", self.norm, get_args(Norm))
+        if isinstance(self.scale, Mapping):
+            object.__setattr__(self, "scale", _factors("scale", self.scale))
+        elif self.scale is not None and (
+            not isinstance(self.scale, str) or self.scale not in get_args(ScaleName)
+        ):
+            names = ", ".join(map(repr, get_args(ScaleName)))
+            raise ArgumentError(
+                f"Distance(scale=...) is {self.scale!r:.80}; choose one of {names}, or give a mapping from "
+                f"column names, such as {_EXAMPLE}"
+            )
+        object.__setattr__(self, "weights", _factors("weights", self.weights))
+
+    def metric(self, features: Sequence[Feature], Z: NDArray[np.float64]) -> "Metric":
+        """Return the metric over rows with these features, whose spread encoded background rows show."""
+        if isinstance(self.scale, Mapping):
+            scale = _per_column(features, self.scale, "scale")
+        else:
+            scale = _spread(Z, self.scale or ("range" if self.norm == "gower" else "std"))
+        weight = _per_column(features, self.weights or {}, "weights")
+        discrete = np.array([feature.is_discrete for feature in features], dtype=bool)
+        return Metric(self.norm, scale, weight, discrete)
+
+
+def distance_from(given: Any) -> Distance:
+    """Return a distance that was given as one, or by the name of its norm."""
+    if isinstance(given, Distance):
+        return given
+    if not isinstance(given, str) or given not in get_args(Norm):
+        names = ", ".join(map(repr, get_args(Norm)))
+        raise ArgumentError(
+            f"distance is {given!r:.80}; choose one of {names}, or give ssba.Distance('l2', scale=..., "
+            "weights=...)"
+        )
+    return Distance(cast(Norm, given))
 
 
 @dataclass(frozen=True)
@@ -155,42 +218,23 @@ def _length(parts: Array) -> Array:
     return unit[..., 0] * xp.sqrt(xp.sum(shares * shares, axis=-1))
 
 
-def metric(
-    features: Sequence[Feature],
-    Z: NDArray[np.float64],
-    norm: Norm = "l2",
-    scale: ScaleName | Mapping[str, float] = "std",
-    weights: Mapping[str, float] | None = None,
-) -> Metric:
-    """Build the metric that the user asked for from the encoded background rows `Z`."""
-    if not isinstance(norm, str) or norm not in get_args(Norm):
-        raise ArgumentError(f"distance={norm!r} is not known; choose one of 'l2', 'l1', 'gower'")
-    weight = _per_column(features, weights, "weights")
-    if isinstance(scale, Mapping):
-        scales = _per_column(features, scale, "scale")
-    else:
-        scales = _measured(Z, "range" if norm == "gower" and scale == "std" else scale)
-    return Metric(norm, scales, weight, np.array([feature.is_discrete for feature in features], dtype=bool))
+def _factors(who: str, given: Any) -> dict[str, float]:
+    """Return positive numbers by column, or refuse them."""
+    factors = mapping(f"Distance({who}=...)", given, _EXAMPLE)
+    for name, factor in factors.items():
+        number(f"{who}[{name!r}]", factor, "a positive number, from 1e-50 to 1e50", low=1e-51, high=1e51)
+    return factors
 
 
-def _per_column(
-    features: Sequence[Feature], wanted: Mapping[str, float] | None, who: str
-) -> NDArray[np.float64]:
+def _per_column(features: Sequence[Feature], given: Mapping[str, float], who: str) -> NDArray[np.float64]:
     names = [feature.name for feature in features]
-    given = mapping(who, wanted, '{"chol": 2.0}')
     if strangers := [name for name in given if name not in names]:
         raise SchemaError(unknown_columns(strangers, names, who))
-    for name, factor in given.items():
-        number(f"{who}[{name!r}]", factor, "a positive number, from 1e-50 to 1e50", low=1e-51, high=1e51)
     return np.array([float(given.get(name, 1.0)) for name in names])
 
 
-def _measured(Z: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
+def _spread(Z: NDArray[np.float64], scale: ScaleName) -> NDArray[np.float64]:
     """Return the spread of each column; where the desired one is zero, the next coarser one that is not."""
-    if not isinstance(scale, str) or scale not in get_args(ScaleName):
-        raise ArgumentError(
-            f"scale={scale!r} is not known; choose 'std', 'mad', 'range', 'none' or a mapping"
-        )
     if scale == "none":
         return np.ones(Z.shape[1])
     present = np.where(np.isnan(Z).all(axis=0), 0.0, Z)
@@ -213,7 +257,7 @@ def least_distance(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:
     return nearest_few(metric, Z, rows, 1)[1][:, 0] if len(rows) else np.full(len(Z), np.inf)
 
 
-def nearest_few(metric: Metric, Z: Matrix, rows: Matrix, count: int) -> tuple[Numbers, Matrix]:
+def nearest_few(metric: Metric, Z: Matrix, rows: Matrix, count: int) -> tuple[Integers, Matrix]:
     """Return the numbers of the `count` rows nearest to each row of `Z`, and how far they are.
 
     They are in order; of equally near ones the first come first. In L2 a matrix product tells which rows may
@@ -237,7 +281,7 @@ def nearest_few(metric: Metric, Z: Matrix, rows: Matrix, count: int) -> tuple[Nu
 
 def _nearest_by_products(
     metric: Metric, Z: Matrix, rows: Matrix, bounds: tuple[Matrix, Vector], count: int
-) -> tuple[Numbers, Matrix]:
+) -> tuple[Integers, Matrix]:
     squares, slack = bounds
     last = squares.min(axis=1) if count == 1 else np.partition(squares, count - 1, axis=1)[:, count - 1]
     owner, near = np.nonzero(squares <= (last + slack)[:, None])

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ssba.columns.by_values import shown_kind
+from ssba.columns.by_values import far_cells, shown_kind
 from ssba.columns.dates import date_step
-from ssba.columns.far_cells import far_cells
 from ssba.columns.features import (
     LARGEST_EXACT,
     Declaration,

@@ -57,7 +57,7 @@ def refuse_targets(given: Any, classes: tuple[Any, ...] | None) -> None:
         is_class = isinstance(one, str | Number) and one in (classes or ())
         if is_class or isinstance(one, Probability | ValueBetween | ValueChange):
             what = f"{one!r}, a class of the model" if is_class else f"{one!r}, a desired outcome"
-            raise ArgumentError(f"constraints holds {what}; give it by name: target={target_call(one)}")
+            raise ArgumentError(f"constraints holds {what}; write toward({target_call(one)}).explain(...)")
 
 
 def _members(given: Any) -> list[Any]:

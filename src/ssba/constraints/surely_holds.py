@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Mask, Matrix, Vector
 from ssba.columns.features import LARGEST_EXACT, Feature
 from ssba.constraints.language.tree import (
     Clause,
@@ -26,10 +26,6 @@ from ssba.constraints.language.tree import (
     Operator,
     Within,
 )
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
     "<=": operator.le,

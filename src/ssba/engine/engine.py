@@ -1,13 +1,13 @@
 """Columns, model, metric, target and background rows, put together once per explainer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ssba.columns.distance import Metric, Norm, ScaleName, metric
+from ssba.columns.distance import Distance, Metric
 from ssba.columns.features import Declaration
 from ssba.columns.frames import is_frame
 from ssba.columns.space import Matrix, Space, build_space, without_far_cells
@@ -40,9 +40,7 @@ class Settings:
     target: Any = None
     features: Mapping[str, Declaration] | None = None
     columns: Sequence[str] | None = None
-    distance: Norm = "l2"
-    scale: ScaleName | Mapping[str, float] = "std"
-    weights: Mapping[str, float] | None = None
+    distance: Distance = field(default_factory=Distance)
     background_rows: int = 2000
     seed: int = 0
 
@@ -117,7 +115,7 @@ def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
         # Where most rows have a missing cell the model must be able to take them as they are.
         complete = np.ones(len(Z), dtype=bool)
     rows, incomplete = _on_grid(space, Z[complete]), _on_grid(space, Z[~complete])
-    measured = metric(space.features, Z, settings.distance, settings.scale, settings.weights)
+    measured = settings.distance.metric(space.features, Z)
     chosen, tally = choose_rows(rows, measured, settings.background_rows), Tally()
     adapted = _adapted(model, settings.target, space, rows[chosen.sample], tally)
     judging = Judging(space, adapted, model, rows, chosen)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
 from os import PathLike, fspath
 from typing import Any
 
@@ -15,6 +14,7 @@ from ssba.columns import frames
 from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
+from ssba.extras import require
 from ssba.index.identity import identity_of
 from ssba.index.point_store import Block
 
@@ -23,7 +23,7 @@ _METADATA = b"ssba"
 
 def arrow_table(engine: Engine, blocks: Sequence[Block]) -> Any:
     """Return all points as one Arrow table."""
-    need_arrow("to_arrow()")
+    require("pyarrow", "arrow", "to_arrow()")
     import pyarrow as pa
 
     tables = [_table(engine, rows) for rows in _loaded(engine, blocks)]
@@ -32,7 +32,7 @@ def arrow_table(engine: Engine, blocks: Sequence[Block]) -> Any:
 
 def write_parquet(engine: Engine, blocks: Sequence[Block], file: str | PathLike[str]) -> None:
     """Write all points to a Parquet file, block by block."""
-    need_arrow("to_parquet()")
+    require("pyarrow", "arrow", "to_parquet()")
     import pyarrow.parquet as pq
 
     path = file_to_write("to_parquet(file)", file)
@@ -54,7 +54,7 @@ def read_points(engine: Engine, source: Any) -> Iterator[Matrix]:
             )
         yield engine.space.encode(source)
         return
-    need_arrow("a Parquet file")
+    require("pyarrow", "arrow", "reading a Parquet file")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -65,12 +65,6 @@ def read_points(engine: Engine, source: Any) -> Iterator[Matrix]:
     with file:
         for batch in file.iter_batches():
             yield engine.space.encode(pa.Table.from_batches([batch]))
-
-
-def need_arrow(who: str) -> None:
-    """Refuse what needs pyarrow where it is not installed."""
-    if find_spec("pyarrow") is None:
-        raise ArgumentError(f"{who} needs pyarrow: pip install 'ssba[arrow]'")
 
 
 def _loaded(engine: Engine, blocks: Sequence[Block]) -> Iterator[Matrix]:

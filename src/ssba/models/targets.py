@@ -114,6 +114,15 @@ class ValueChange:
         return ValueBetween(low=end) if self.percent > 0 else ValueBetween(high=end)
 
 
+class _Own:
+    """Stands for the target of whoever is asked, since None is one, too."""
+
+    def __repr__(self) -> str:
+        return "its own"
+
+
+OWN_TARGET = _Own()
+
 Goal = Reach | Leave | Probability | ValueBetween
 """The target of one query, resolved: `None` has become the class to leave."""
 

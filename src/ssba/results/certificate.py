@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.columns.distance import Distance
 from ssba.constraints.constraint import check, constraint, holds
 from ssba.errors import SsbaError
 from ssba.json_form import JsonForm, to_plain, written_fields
@@ -103,9 +104,11 @@ class Certificate(JsonForm):
         return {
             "target": None if shown.goal is None else target_of(shown.goal),
             "features": {one.name: one.declaration for one in shown.columns},
-            "distance": shown.metric,
-            "scale": {one.name: one.scale for one in shown.columns},
-            "weights": {one.name: one.weight for one in shown.columns},
+            "distance": Distance(
+                shown.metric,
+                scale={one.name: one.scale for one in shown.columns},
+                weights={one.name: one.weight for one in shown.columns},
+            ),
             "seed": shown.seed,
         }
 

@@ -383,7 +383,7 @@ class Explanations(JsonForm, Sequence[Explanation]):
         return notebook.overview(self)
 
 
-def refuse_no_explanation(who: str, given: Any) -> None:
+def refuse_no_explanation(given: Any) -> None:
     """Refuse what is not the result of one query; of many, one is to be picked."""
     many = isinstance(given, Explanations)
-    instance(who, given, Explanation, _PICK_ONE if many else "give what explain() returned")
+    instance("explanation", given, Explanation, _PICK_ONE if many else "give what explain() returned")

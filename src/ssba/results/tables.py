@@ -1,13 +1,13 @@
 """Results as frames of whatever library is at hand."""
 
-import importlib.util
 from collections.abc import Callable, Container, Mapping, Sequence
+from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ssba.arguments import file_to_write
 from ssba.columns.layout import Layout, library_named
-from ssba.errors import ArgumentError
+from ssba.extras import require
 
 if TYPE_CHECKING:
     from ssba.results.explanation import Explanation
@@ -65,8 +65,7 @@ def own_name(name: str, taken: Container[str]) -> str:
 
 def write_parquet(table: Callable[[], Any], file: str | PathLike[str]) -> None:
     """Write an Arrow table, which is made once pyarrow is known to be there, to a Parquet file."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise ArgumentError("to_parquet() needs pyarrow: pip install 'ssba[arrow]'")
+    require("pyarrow", "arrow", "to_parquet()")
     import pyarrow.parquet as pq
 
     path = file_to_write("to_parquet(file)", file)
@@ -80,7 +79,7 @@ def to_frame(rows: Sequence[Mapping[str, Any]], backend: str | None, layout: Lay
     if backend is None and layout is not None and layout.library != "numpy":
         backend = layout.library
     if backend is None:
-        backend = next((name for name in _BACKENDS if importlib.util.find_spec(name)), "pandas")
+        backend = next((name for name in _BACKENDS if find_spec(name)), "pandas")
     library: Any = library_named(backend)
     names = list(rows[0]) if rows else []
     return nw.from_dict({name: [row[name] for row in rows] for name in names}, backend=library).to_native()

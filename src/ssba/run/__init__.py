@@ -11,9 +11,9 @@ from ssba.errors import ArgumentError
 from ssba.explainer import Explainer, Inside
 from ssba.extras import require
 from ssba.run.crews import Actors, Here, OnRay
-from ssba.run.runner import Runner, Written
+from ssba.run.runner import Output, Runner, Written
 
-__all__ = ["Runner", "Written", "locally", "on_ray"]
+__all__ = ["Output", "Runner", "Written", "locally", "on_ray"]
 
 _GIVE = "give an ssba.Explainer"
 
@@ -25,6 +25,8 @@ def on_ray(
     actors: int | None = None,
     num_cpus: float = 1,
     num_gpus: float = 0,
+    chunk: int = 512,
+    progress: bool | None = None,
 ) -> Runner:
     """Have actors on a Ray cluster fill indexes and explain files (extra ``ray``).
 
@@ -44,6 +46,10 @@ def on_ray(
     num_cpus, num_gpus : float
         What each actor takes of the cluster. A model is used on the device that it lies on: move it to
         ``"cuda"`` before the explainer is built, and give ``num_gpus=1``, for an actor on every GPU.
+    chunk : int
+        How many rows of a file are explained together, and lost at most when an actor is.
+    progress : bool, optional
+        Whether to show progress bars; by default in a terminal or notebook only.
 
     Examples
     --------
@@ -63,11 +69,13 @@ def on_ray(
         raise ArgumentError("num_cpus and num_gpus are both 0; give an actor something to work with")
     inside = Inside(explainer)
     _refuse_no_gpu(inside, takes)
-    return Runner(inside, OnRay(inside, address, takes))
+    return Runner(inside, OnRay(inside, address, takes), _chunk(chunk), progress)
 
 
-def locally(explainer: Explainer) -> Runner:
+def locally(explainer: Explainer, *, chunk: int = 512, progress: bool | None = None) -> Runner:
     """Fill indexes and explain files in this process, in the pieces and with the results of a cluster.
+
+    `chunk` and `progress` are those of `on_ray`.
 
     >>> import numpy as np, ssba
     >>> data = np.random.default_rng(0).normal(size=(200, 2))
@@ -79,7 +87,11 @@ def locally(explainer: Explainer) -> Runner:
     """
     instance("explainer", explainer, Explainer, _GIVE)
     inside = Inside(explainer)
-    return Runner(inside, Here(inside))
+    return Runner(inside, Here(inside), _chunk(chunk), progress)
+
+
+def _chunk(given: Any) -> int:
+    return whole("chunk", given, at_least=1)
 
 
 def _share(who: str, value: Any) -> float:

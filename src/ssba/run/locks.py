@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ssba.errors import ArgumentError
-from ssba.run.words import IN_PYTHON, Words
+from ssba.run.parts import IN_PYTHON, Words
 
 if sys.platform != "win32":
     import fcntl

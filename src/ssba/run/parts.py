@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from ssba.errors import ArgumentError
 from ssba.run.digests import digest, digest_of_bytes
-from ssba.run.words import IN_PYTHON, Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +28,22 @@ _BATCH, _INPUT = b"ssba.batch", b"ssba.input"
 """Under which names a chunk says to which batch it belongs, and of which rows it was made."""
 _ROW_GROUP = 50_000
 """Rows of the output that are written together."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What errors call the choices of whoever started a run: arguments in Python, options in a terminal.
+
+    `out` names the output, `force` is how to begin anew, `on_error` how to go on without a bad row.
+    """
+
+    out: str
+    force: str
+    on_error: str
+
+
+IN_PYTHON = Words("out", "give ssba.run.Output(out, force=True)", 'give ssba.run.Output(out, on_error="row")')
+IN_TERMINAL = Words("--out", "add --force", "add --on-error row")
 
 
 @dataclass(frozen=True)

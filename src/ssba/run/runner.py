@@ -6,9 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Self, Unpack, get_args
+from typing import Any, Self, Unpack, final, get_args
 
-from ssba.arguments import file_to_write, one_of, whole
+from ssba.arguments import file_to_write, one_of
 from ssba.constraints.lists import Constraints
 from ssba.errors import ArgumentError, SchemaError
 from ssba.explainer import Crossings, Inside
@@ -23,9 +23,40 @@ from ssba.run.chunks import Chunk, DatasetSource, ParquetSource, Source, Wanted,
 from ssba.run.crews import Crew
 from ssba.run.digests import ask_digest, explainer_digest
 from ssba.run.locks import held
-from ssba.run.parts import Parts
+from ssba.run.parts import IN_PYTHON, Parts
 from ssba.run.tasks import Explaining, Growing, Pairs, Points
 from ssba.run.work import Done, OnError
+
+
+@final
+@dataclass(frozen=True)
+class Output:
+    """The Parquet file that a run writes, and what it holds.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    on_error : {"stop", "row"}
+        What to do about a row that cannot be read or scored: stop, or give it the status ``error``.
+    with_json : bool
+        Whether to add a column with the whole explanation as JSON.
+    force : bool
+        Whether to begin anew, and overwrite the file if there is one.
+
+    Examples
+    --------
+    >>> Output("answers.parquet", on_error="row")
+    Output(path='answers.parquet', on_error='row', with_json=False, force=False)
+    """
+
+    path: str | PathLike[str]
+    on_error: OnError = "stop"
+    with_json: bool = False
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("Output(on_error=...)", self.on_error, get_args(OnError))
 
 
 @dataclass(frozen=True)
@@ -59,9 +90,11 @@ class Runner:
     ``with``, it gives back what it took of a cluster; `close` does so, too.
     """
 
-    def __init__(self, inside: Inside, crew: Crew) -> None:
+    def __init__(self, inside: Inside, crew: Crew, chunk: int, progress: bool | None) -> None:
         self._inside = inside
         self._crew = crew
+        self._chunk = chunk
+        self._progress = progress
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +115,6 @@ class Runner:
         labels: Any = None,
         crossings: Crossings = "one",
         resolution: int = 32,
-        progress: bool | None = None,
     ) -> BoundarySet:
         """Find boundary points as `Explainer.sample_boundary` does, with the same arguments and points.
 
@@ -97,23 +129,18 @@ class Runner:
             missing = [Pairs(*one) for one in missing_pieces(store, growth)]
             return _filled(store, growth, self._crew.results(task, missing), watch) if missing else 0
 
-        return sample(self._inside.engine, growth, path, progress, fill)
+        return sample(self._inside.engine, growth, path, self._progress, fill)
 
     def explain_many(
         self,
         rows: Any,
         constraints: Constraints = (),
         *,
-        out: str | PathLike[str],
+        out: str | PathLike[str] | Output,
+        id: str | None = None,
         options: Options | None = None,
         budget: Budget | None = None,
         boundary: BoundarySet | None = None,
-        id: str | None = None,
-        chunk: int = 512,
-        on_error: OnError = "stop",
-        with_json: bool = False,
-        force: bool = False,
-        progress: bool | None = None,
         **fields: Unpack[OptionFields],
     ) -> Written:
         """Explain every row of a Parquet file or Ray Dataset, and write the answers to a Parquet file.
@@ -128,51 +155,40 @@ class Runner:
             The name of a Parquet file with the model's columns, or a Ray Dataset that has them.
         constraints
             Constraint objects or texts, the same for all rows.
-        out : str or path
-            The Parquet file to write.
+        out : str, path or Output
+            The Parquet file to write; `Output` also says what becomes of bad rows, whether it holds JSON, and
+            whether it may be overwritten.
+        id : str, optional
+            The column that names rows, which the output then has, too.
         options, budget, boundary, **fields
             As for `Explainer.explain_many`; a budget of seconds is refused, since answers would depend on the
             machine.
-        id : str, optional
-            The column that names rows, which the output then has, too.
-        chunk : int
-            How many rows are explained together, and lost at most when an actor is.
-        on_error : {"stop", "row"}
-            What to do about a row that cannot be read or scored: stop, or give it the status ``error``.
-        with_json : bool
-            Whether to add a column with the whole explanation as JSON.
-        force : bool
-            Whether to begin anew, and overwrite the file if there is one.
-        progress : bool, optional
-            Whether to show a progress bar; by default in a terminal or notebook only.
         """
         require("pyarrow", "arrow", "writing a Parquet file")
         require("pandas", "ray", "reading rows in chunks")
-        size = whole("chunk", chunk, at_least=1)
-        one_of("on_error", on_error, get_args(OnError))
+        made = out if isinstance(out, Output) else Output(out)
         ask = self._inside.ask(constraints, options, budget, boundary, fields)
         if ask.budget.seconds is not None:
             raise ArgumentError(
                 "a budget of seconds would make answers depend on the machine that works on them; give "
                 "ssba.Budget(rows=...)"
             )
-        file = file_to_write("out", out)
+        file = file_to_write("out", made.path)
         source = _source(rows, Wanted(self._inside.engine.columns, id))
-        task = Explaining(ask, on_error, id is not None, with_json)
+        task = Explaining(ask, made.on_error, id is not None, made.with_json)
         about = {
             "explainer": explainer_digest(self._inside),
-            "request": ask_digest(ask, chunk=size, on_error=on_error, with_json=with_json, id=id),
+            "request": ask_digest(
+                ask, chunk=self._chunk, on_error=made.on_error, with_json=made.with_json, id=id
+            ),
         }
         with held(file):
-            return self._written(task, source, Parts(file, about), (size, force, progress))
+            return self._written(task, source, Parts(file, about), made.force)
 
-    def _written(
-        self, task: Explaining, source: Source, parts: Parts, how: tuple[int, bool, bool | None]
-    ) -> Written:
-        size, force, progress = how
+    def _written(self, task: Explaining, source: Source, parts: Parts, force: bool) -> Written:
         finished = parts.begin(force)
-        with bar(source.count(), "rows", progress, unit=" rows") as shown:
-            left = _Left(source.chunks(size), finished, parts, shown.update)
+        with bar(source.count(), "rows", self._progress, unit=" rows") as shown:
+            left = _Left(source.chunks(self._chunk), finished, parts, shown.update)
             # A lazy Dataset is worked on by the cluster itself, which needs a processor for that.
             spare = 1 if isinstance(source, DatasetSource) else 0
             with closing(self._crew.results(task, left, spare)) as results:
@@ -229,7 +245,7 @@ class _Left:
     def _other_rows(self) -> ArgumentError:
         return ArgumentError(
             f"{self._parts.folder} holds chunks of other rows than these, or of rows in another order; "
-            "repeat that call to go on with it, choose another out, or give force=True to begin anew"
+            f"repeat that call to go on with it, choose another out, or {IN_PYTHON.force} to begin anew"
         )
 
 

@@ -14,8 +14,8 @@ from ssba.errors import ModelError
 from ssba.index.sampling import find_points
 from ssba.models.answers import plain
 from ssba.pipeline.ask import Ask
+from ssba.run.parts import IN_PYTHON
 from ssba.run.table import TableForm, cell_types
-from ssba.run.words import IN_PYTHON
 from ssba.run.work import ChunkWork, OnError
 
 _ROWS_FOR_TYPES = 1000

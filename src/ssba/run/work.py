@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from ssba.errors import ArgumentError, ModelError, SchemaError
 from ssba.results import Explanation
 from ssba.run.chunks import Chunk
+from ssba.run.parts import Words
 from ssba.run.table import Asked, Outcome, TableForm
-from ssba.run.words import Words
 
 if TYPE_CHECKING:
     import pandas as pd

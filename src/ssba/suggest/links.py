@@ -13,12 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Matrix, Vector
 from ssba.columns.features import Feature
 from ssba.constraints.language.tree import column_text
 from ssba.suggest.names import is_named_above, words_of
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 LinkKind = Literal["equal", "sum", "one_hot", "above", "follows"]
 
 MOST_COLUMNS = 60

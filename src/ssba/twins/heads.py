@@ -8,9 +8,9 @@ from typing import Any, final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
+from ssba.arrays import Matrix
 from ssba.twins.layers import Affine, Kernels, Link, LinkKind, Votes
 from ssba.twins.trees import Trees
 from ssba.whitebox.additive import is_linear
@@ -19,8 +19,6 @@ from ssba.whitebox.inputs import dense
 from ssba.whitebox.nodes import TreeSource
 from ssba.whitebox.structure import one_a_class
 from ssba.whitebox.tree_readers import read_trees
-
-Matrix = NDArray[np.float64]
 
 # Of the largest score: how far sums of leaves in 32 bits may be from the model's own.
 _ACCURACY = 1e-4

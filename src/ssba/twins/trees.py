@@ -5,10 +5,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ssba.arrays import Integers
 from ssba.twins.layers import parts_of, tensor_of
 from ssba.whitebox.nodes import Nodes, TreeSource
-
-Integers = NDArray[np.int64]
 
 
 class Trees(nn.Module):

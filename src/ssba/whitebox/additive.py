@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Vector
 from ssba.columns.space import Matrix, Space
 from ssba.models.model import Model
 from ssba.whitebox.check_reading import (
@@ -20,8 +20,6 @@ from ssba.whitebox.check_reading import (
 )
 from ssba.whitebox.scoring import Scoring, disagreement, settled
 from ssba.whitebox.structure import Parts, affine_problem, one_a_class
-
-Vector = NDArray[np.float64]
 
 _CLASSIFIERS = frozenset(
     [

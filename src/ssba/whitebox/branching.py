@@ -15,16 +15,13 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Mask, Matrix, Vector
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.nearest_linear import Demands, Result, Work, nearest_row
 from ssba.interrupts import is_past
 from ssba.whitebox.cells import Cells
 from ssba.whitebox.spans import spans_of
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Reached = Callable[[Matrix], Mask]
 
 # Boxes that are looked at together: enough to keep array operations busy, few enough to stay best-first.

@@ -11,10 +11,11 @@ from typing import Any, final
 
 import numpy as np
 
+from ssba.arrays import Matrix
 from ssba.columns.frames import read_columns
 from ssba.whitebox.check_reading import NotReadable
 from ssba.whitebox.inputs import CellReader, coded, dense
-from ssba.whitebox.nodes import Matrix, Nodes, Rows, Shape, TreeSource, as_columns, joined, one_tree
+from ssba.whitebox.nodes import Nodes, Rows, Shape, TreeSource, as_columns, joined, one_tree
 from ssba.whitebox.scoring import Threshold
 
 # Losses whose raw sums are the value, or give the label by the highest of them.

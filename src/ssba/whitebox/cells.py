@@ -9,18 +9,13 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Mask, Matrix, Vector
 from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.nearest_linear import allowed_codes
 from ssba.constraints.regions.region import Region
 from ssba.whitebox.forest import Leaves, Trees
 from ssba.whitebox.scoring import CannotTell, Condition, Way
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @final

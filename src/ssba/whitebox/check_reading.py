@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Vector
 from ssba.columns.features import Feature
 from ssba.columns.space import Matrix, Space
-
-Vector = NDArray[np.float64]
 
 # Values of each column of numbers that are probed, of those that the data holds.
 _SEEN = 24

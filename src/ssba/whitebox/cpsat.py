@@ -13,17 +13,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Vector
 from ssba.errors import ArgumentError
 from ssba.whitebox.branching import Found
 from ssba.whitebox.cells import Cells, Options
 
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 # Whole units that the largest cost and the largest gain are counted in.
 _COST_UNITS = 2**30
 _GAIN_UNITS = 2**34
-
 
 # What it may spend, by its own deterministic time: without a deadline every run ends the same.
 _DETERMINISTIC_SECONDS = 10.0

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Mask, Matrix, Vector
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.nearest_linear import Demands, Work, nearest_row
 from ssba.constraints.regions.region import Region
@@ -21,9 +21,6 @@ from ssba.whitebox.local import Tour, near_row
 from ssba.whitebox.read_model import Opened
 from ssba.whitebox.scoring import CannotTell, Way, ways_to
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Reached = Callable[[Matrix], Mask]
 
 # A row this near to the bound, as a share of its distance, is the nearest for all that matters.

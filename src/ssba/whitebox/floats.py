@@ -3,11 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from ssba.arrays import Integers, Mask, Vector
 
 
 def last_true(

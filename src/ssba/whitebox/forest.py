@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Mask, Vector
 from ssba.columns.space import Matrix, Space
 from ssba.models.model import Model, Output
 from ssba.whitebox.check_reading import (
@@ -23,10 +24,6 @@ from ssba.whitebox.scoring import Scoring, disagreement, settled
 from ssba.whitebox.splits import EVERY_CODE, Bits, Splits, splits_of, summed_leaves
 from ssba.whitebox.structure import Parts, columnwise_problem
 from ssba.whitebox.tree_readers import read_trees
-
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Leaves times columns that are kept as boxes.
 _MOST_CELLS = 100_000_000

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Matrix, Vector
 from ssba.columns.features import is_missing
 from ssba.columns.frames import RawColumn
 from ssba.columns.space import Space
@@ -25,9 +26,6 @@ from ssba.whitebox.check_reading import (
     the_users_code,
 )
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
 CellReader = Callable[[Any], float]
 """From a category, as the user writes it, to the number that a model knows it by."""
 

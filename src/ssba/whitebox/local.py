@@ -14,14 +14,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Mask, Matrix, Vector
 from ssba.interrupts import is_past
 from ssba.whitebox.cells import Cells
 from ssba.whitebox.spans import spans_of
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Leaves that a step may enter: how many columns may keep it out of one, and how many leaves are tried.
 _MOST_ENTERED, _ENTRIES = 3, 12

@@ -5,15 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Mask, Matrix, Vector
 from ssba.whitebox.inputs import dense
 from ssba.whitebox.scoring import Threshold
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Rows = Callable[[], Any]
 """Makes rows in the form of a model's last step."""
 

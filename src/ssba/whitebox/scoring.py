@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from ssba.arrays import Mask, Matrix, Vector
 from ssba.models.answers import Model, Output, first_highest
 from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween
 from ssba.whitebox.check_reading import NotReadable
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Link = Literal["none", "share", "logistic"]
 
 # Of a value: what dividing and rounding it once more may change.

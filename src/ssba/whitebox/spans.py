@@ -6,10 +6,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Mask
 from ssba.whitebox.cells import Cells
-
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @final

@@ -6,15 +6,13 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Integers, Mask, Vector
 from ssba.columns.space import Matrix, Space
 from ssba.whitebox.check_reading import NotReadable, complete_row
 from ssba.whitebox.floats import last_true
 from ssba.whitebox.inputs import Inputs
 from ssba.whitebox.nodes import Nodes, TreeSource
 
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Bits = NDArray[np.uint64]
 
 EVERY_CODE = np.uint64(2**64 - 1)

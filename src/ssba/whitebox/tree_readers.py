@@ -10,20 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ssba.arrays import Matrix
 from ssba.whitebox.catboost_reader import catboost_model
 from ssba.whitebox.check_reading import NotReadable, the_users_code
 from ssba.whitebox.lightgbm_reader import lightgbm_booster, lightgbm_model
-from ssba.whitebox.nodes import (
-    Matrix,
-    Nodes,
-    Rows,
-    Shape,
-    TreeSource,
-    as_columns,
-    in_column,
-    joined,
-    one_tree,
-)
+from ssba.whitebox.nodes import Nodes, Rows, Shape, TreeSource, as_columns, in_column, joined, one_tree
 from ssba.whitebox.structure import one_a_class
 from ssba.whitebox.xgboost_reader import xgboost_booster, xgboost_model
 

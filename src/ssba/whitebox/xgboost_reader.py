@@ -7,21 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ssba.arrays import Matrix
 from ssba.columns.features import is_missing
 from ssba.columns.frames import read_columns
 from ssba.whitebox.check_reading import NotReadable
 from ssba.whitebox.inputs import coded, dense, places
-from ssba.whitebox.nodes import (
-    Matrix,
-    Nodes,
-    Rows,
-    Shape,
-    TreeSource,
-    as_columns,
-    in_column,
-    joined,
-    one_tree,
-)
+from ssba.whitebox.nodes import Nodes, Rows, Shape, TreeSource, as_columns, in_column, joined, one_tree
 
 # Objectives whose raw sums are the value, or give the label by the highest of them.
 _OBJECTIVES = frozenset(

@@ -29,8 +29,10 @@ def row(context: Context, cells: list[float]) -> Matrix:
 
 
 plane = half_space(*WEIGHTS, at=12)
-LABELS = ssba.Explainer(plane, X, target=True, scale="none")
-SCORES = ssba.Explainer(LogisticRegression(C=1e3).fit(X, plane(X)), X, target=True, scale="none")
+LABELS = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(scale="none"))
+SCORES = ssba.Explainer(
+    LogisticRegression(C=1e3).fit(X, plane(X)), X, target=True, distance=ssba.Distance(scale="none")
+)
 
 
 def plan_of(explainer: ssba.Explainer, query: Any, constraints: Any = (), **wishes: Any) -> Plan:
@@ -121,7 +123,9 @@ class TestOrder:
 
     def test_a_linear_model_is_moved_by_its_largest_gain_per_effort_first(self) -> None:
         model = LinearRegression().fit(X, X @ WEIGHTS)
-        explainer = ssba.Explainer(model, X, target=ssba.value_between(low=20), scale="none")
+        explainer = ssba.Explainer(
+            model, X, target=ssba.value_between(low=20), distance=ssba.Distance(scale="none")
+        )
         plan = plan_of(explainer, QUERY)
         # The nearest row moves each column in proportion to its weight, so the gains are as their squares.
         assert [step.columns for step in plan.steps] == [("x1",), ("x2",), ("x0",), ("x3",)] or [
@@ -135,7 +139,9 @@ class TestOrder:
 
     def test_an_interval_below_counts_a_falling_number_as_a_gain(self) -> None:
         model = LinearRegression().fit(X, X @ WEIGHTS)
-        explainer = ssba.Explainer(model, X, target=ssba.value_between(high=-3), scale="none")
+        explainer = ssba.Explainer(
+            model, X, target=ssba.value_between(high=-3), distance=ssba.Distance(scale="none")
+        )
         plan = plan_of(explainer, QUERY)
         for step in plan.steps:
             assert step.gain is not None
@@ -156,7 +162,9 @@ class TestOrder:
         rng = np.random.default_rng(1)
         data, weights = rng.uniform(0, 10, size=(600, 14)), rng.uniform(0.5, 2, size=14)
         model = LinearRegression().fit(data, data @ weights)
-        explainer = ssba.Explainer(model, data, target=ssba.value_between(low=120), scale="none")
+        explainer = ssba.Explainer(
+            model, data, target=ssba.value_between(low=120), distance=ssba.Distance(scale="none")
+        )
         plan = plan_of(explainer, data[np.argmin(data @ weights)])
         assert plan.reached
         assert not plan.best_order
@@ -169,7 +177,9 @@ class TestOrder:
         rng = np.random.default_rng(1)
         data, weights = rng.uniform(0, 10, size=(600, 12)), rng.uniform(0.5, 2, size=12)
         model = LinearRegression().fit(data, data @ weights)
-        explainer = ssba.Explainer(model, data, target=ssba.value_between(low=500), scale="none")
+        explainer = ssba.Explainer(
+            model, data, target=ssba.value_between(low=500), distance=ssba.Distance(scale="none")
+        )
         context = context_of(explainer, np.full(12, 5.0))
         # Two columns go the wrong way.
         move = row(context, [3.0, 4.0, *[7.0] * 10])

@@ -78,7 +78,7 @@ class TestClosedForms:
         def plane(rows: Any) -> Any:
             return np.asarray(rows) @ [1.0, 2.0, -1.0] > 9
 
-        explainer = ssba.Explainer(plane, X, target=True, scale="none")
+        explainer = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(scale="none"))
         found = ranges_of(explainer, [2.0, 2.0, 6.0])
         # Each column may go on, away from the query, to the end of the data, and back not at all.
         for one, sign in zip(found.intervals, [1, 1, -1], strict=True):
@@ -94,7 +94,7 @@ class TestClosedForms:
         def disc(rows: Any) -> Any:
             return ((np.asarray(rows)[:, :2] - 5) ** 2).sum(axis=1) <= 4
 
-        explainer = ssba.Explainer(disc, X, target=True, scale="none")
+        explainer = ssba.Explainer(disc, X, target=True, distance=ssba.Distance(scale="none"))
         context = context_of(explainer, [5.0, 0.0, 1.0])
         found = find_ranges(context, row(context, [5.5, 4.5, 1.0]))
         low = np.array([one.low for one in found.intervals])
@@ -120,7 +120,7 @@ class TestClosedForms:
         def plane(rows: Any) -> Any:
             return np.asarray(rows)[:, :2].sum(axis=1) > 9
 
-        explainer = ssba.Explainer(plane, X, target=True, scale="none")
+        explainer = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(scale="none"))
         context = context_of(explainer, [2.0, 2.0, 6.0])
         found = find_ranges(context, row(context, [7.0, 7.0, 6.0]))
         low = [one.low for one in found.intervals]
@@ -161,7 +161,7 @@ class TestClosedForms:
 
         if last_check_alone:
             monkeypatch.setattr(ranges, "_cut_back", lambda field, box, rng: box)
-        explainer = ssba.Explainer(salted, X, target=True, scale="none")
+        explainer = ssba.Explainer(salted, X, target=True, distance=ssba.Distance(scale="none"))
         context = context_of(explainer, [2.0, 5.0, 5.0])
         found = find_ranges(context, row(context, [7.0, 6.0, 5.0]))
         cells = np.array([[one.low, one.high] for one in found.intervals])
@@ -173,7 +173,7 @@ class TestClosedForms:
         def plane(rows: Any) -> Any:
             return np.asarray(rows) @ [1.0, 2.0, -1.0] > 3
 
-        explainer = ssba.Explainer(plane, X, target=True, scale="none")
+        explainer = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(scale="none"))
         found = ranges_of(explainer, [2.0, 2.0, 6.0], ["x0 + x1 == 4"])
         for name in ("x0", "x1"):
             assert found[name].low == found[name].high == found[name].proposed
@@ -183,7 +183,7 @@ class TestClosedForms:
         def plane(rows: Any) -> Any:
             return np.asarray(rows)[:, 0] > 5
 
-        explainer = ssba.Explainer(plane, X, target=True, scale="none")
+        explainer = ssba.Explainer(plane, X, target=True, distance=ssba.Distance(scale="none"))
         context = context_of(explainer, [2.0, 6.0, 6.0], ["x0 + x1 <= 13"])
         found = find_ranges(context, row(context, [6.0, 6.5, 6.0]))
         assert found["x0"].high + found["x1"].high <= 13 + 1e-9

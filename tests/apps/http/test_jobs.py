@@ -62,7 +62,7 @@ def test_progress_comes_as_events_and_the_result_at_last(held_up: tuple[Served, 
     last, said = seen[-1]
     assert last == "result"
     asked = CohortRequest(rows=tuple(ROWS), by="region")
-    wanted = Service(served.server.service.project).cohort(asked)
+    wanted = Service(served.server.service.project).cohort(asked)[0]
     assert said == wanted.model_dump(mode="json")
     looked = served.request("GET", f"/api/cohort/{job}").json
     assert (looked["status"], looked["done"], looked["total"]) == ("done", 40, 40)

@@ -12,7 +12,7 @@ from tests.support import every
 
 from ssba.apps.project.check import check_project
 from ssba.apps.project.choice import ProjectChoice, open_choice
-from ssba.apps.project.together import ProjectFileError
+from ssba.apps.project.problems import ProjectFileError
 from ssba.errors import SsbaError
 
 ROWS = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0) % 7})

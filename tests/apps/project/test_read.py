@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from ssba.apps.project.heart import heart_settings
+from ssba.apps.project.problems import ProjectFileError
 from ssba.apps.project.read import read_project
 from ssba.apps.project.settings import FeatureSettings
-from ssba.apps.project.together import ProjectFileError
 
 TOML = """\
 # Whom we ask about.

@@ -54,6 +54,6 @@ def test_the_first_reading_that_the_model_knows_counts() -> None:
             raise TargetError(f"target {target!r} is not a class")
         return target
 
-    assert first_possible(make, "1", None, "here") == "1"
-    with pytest.raises(TargetError, match="target 2 is not a class; here: LABEL"):
-        first_possible(make, "2", None, "here")
+    assert first_possible(make, "1", None) == "1"
+    with pytest.raises(TargetError, match="target 2 is not a class; as a target: LABEL"):
+        first_possible(make, "2", None)

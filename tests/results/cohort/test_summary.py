@@ -33,7 +33,11 @@ def queries(scores: list[float], clubs: list[str]) -> pd.DataFrame:
 
 
 EXPLAINER = ssba.Explainer(
-    model, DATA, "in", scale="none", features={"score": ssba.numeric(step=0.5, unit="points")}
+    model,
+    DATA,
+    "in",
+    distance=ssba.Distance(scale="none"),
+    features={"score": ssba.numeric(step=0.5, unit="points")},
 )
 CLUBS = ["blue"] * 10 + ["red"] * 10
 # Blue queries lack 1 to 3.25 points, red ones 4 to 6.25; two more are in already.

@@ -36,6 +36,7 @@ from tests.views.support import (
 )
 
 import ssba
+from ssba import extras
 from ssba.results.cohort.summary import cohort_of
 from ssba.results.line_scan import Crossing, LineScan
 from ssba.views import charts
@@ -144,7 +145,7 @@ class TestChartsOfMatplotlib:
     def test_without_matplotlib_the_error_says_what_to_install(
         self, draw: Callable[[Axes | None], Axes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        monkeypatch.setattr(extras, "find_spec", lambda _: None)
         with pytest.raises(ImportError, match=r"pip install 'ssba\[plot\]'"):
             draw(None)
 

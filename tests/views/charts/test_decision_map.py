@@ -14,6 +14,7 @@ from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from ssba import extras
 from ssba.errors import ArgumentError
 from ssba.views.charts.decision_map import Axis, DecisionMap, decision_map
 
@@ -163,7 +164,7 @@ def test_importing_the_module_does_not_load_matplotlib() -> None:
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install 'ssba\[plot\]'"):
         decision_map(FOUND)
 

@@ -1,17 +1,26 @@
-"""The work of a batch: what is asked of a project, in this process and in others."""
+"""The work of a batch: what is asked of a project, in this process and in others.
+
+Digests of both tell whether finished chunks belong to it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+import ssba
 from ssba.apps.limits import UNLIMITED, Meter
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.requests import CohortRequest
 from ssba.apps.service import Service
 from ssba.errors import SsbaError
 from ssba.run.chunks import Chunk
+from ssba.run.digests import digest, frame_digest
+from ssba.run.parts import IN_TERMINAL
 from ssba.run.table import TableForm, cell_types
-from ssba.run.words import IN_TERMINAL
 from ssba.run.work import ChunkWork, Done, OnError
+
+_PLACES = {"model", "data", "index"}
+"""What says where files are: a project that was moved is the same; what is in its files is asked instead."""
 
 
 @dataclass(frozen=True)
@@ -73,3 +82,23 @@ def form_of(service: Service, with_json: bool) -> TableForm:
         with_json=with_json,
         told=service.names.told,
     )
+
+
+def project_digest(service: Service) -> str:
+    """Return a digest of all that answers depend on in a project: settings, data, model, stored points."""
+    project = service.project
+    index = project.settings.index
+    stored = None if index is None else ssba.boundary_info(project.folder / index)
+    facts = (
+        project.settings.model_dump_json(exclude=_PLACES),
+        frame_digest(project.table),
+        service.fingerprint,
+        stored,
+        ssba.__version__,
+    )
+    return digest(facts)
+
+
+def request_digest(request: CohortRequest, **how: Any) -> str:
+    """Return a digest of what is asked, and of how the output is made of it."""
+    return digest((request.model_dump_json(), sorted(how.items())))

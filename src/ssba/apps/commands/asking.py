@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +20,6 @@ from ssba.json_form import read_json
 from ssba.options import Calls, Diversity, Sparsity
 
 Repeated = list[str] | None
-Format = Literal["table", "json", "html"]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,11 @@ import typer
 
 from ssba.apps.batch.chunks import TableSource, open_source
 from ssba.apps.batch.crews import Crew, alone, in_processes, on_ray
-from ssba.apps.batch.digests import project_digest, request_digest
-from ssba.apps.batch.work import Job, Refused, Worker
+from ssba.apps.batch.work import Job, Refused, Worker, project_digest, request_digest
 from ssba.apps.commands.asking import AnswerOptions, answer_fields, open_asked, open_service
-from ssba.apps.commands.groups import with_groups
 from ssba.apps.commands.printing import check_folder, interruptible, waiting
 from ssba.apps.limits import Meter
-from ssba.apps.project.choice import ProjectChoice, with_project
+from ssba.apps.project.choice import ProjectChoice, with_groups, with_project
 from ssba.apps.refusals import read_request
 from ssba.apps.requests import CohortRequest
 from ssba.apps.service import Service
@@ -30,9 +28,8 @@ from ssba.progress import bar
 from ssba.run.chunks import KnownSource, Wanted
 from ssba.run.digests import digest
 from ssba.run.locks import held
-from ssba.run.parts import Parts
+from ssba.run.parts import IN_TERMINAL, Parts
 from ssba.run.table import ERROR
-from ssba.run.words import IN_TERMINAL
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from ssba.apps.commands.asking import (
     open_service,
     query_fields,
 )
-from ssba.apps.commands.groups import with_groups
 from ssba.apps.commands.printing import Out, check_folder, draw, echo, interruptible, waiting
 from ssba.apps.exits import NO_ANSWER
-from ssba.apps.project.choice import ProjectChoice, with_project
+from ssba.apps.project.choice import ProjectChoice, with_groups, with_project
 from ssba.apps.refusals import read_request
 from ssba.apps.requests import AdviceRequest, ExplainReply, ExplainRequest, WhyNotReply, WhyNotRequest
 from ssba.apps.service import Service

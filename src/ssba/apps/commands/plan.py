@@ -18,10 +18,9 @@ from ssba.apps.commands.asking import (
     query_fields,
 )
 from ssba.apps.commands.explain import has_answer, print_reply
-from ssba.apps.commands.groups import with_groups
 from ssba.apps.commands.printing import Out, check_folder, draw, echo, interruptible, waiting
 from ssba.apps.exits import NO_ANSWER
-from ssba.apps.project.choice import ProjectChoice, with_project
+from ssba.apps.project.choice import ProjectChoice, with_groups, with_project
 from ssba.apps.refusals import read_request
 from ssba.apps.requests import ExplainReply, ExplainRequest, PlanReply, PlanRequest
 from ssba.apps.service import Service

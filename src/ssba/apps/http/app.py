@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 
 import ssba
 from ssba.apps.cohort_files import FILE_NAMES
-from ssba.apps.http.disconnect import unless_gone
 from ssba.apps.http.guard import Guard
 from ssba.apps.http.jobs import Job, JobReply, Jobs, events
 from ssba.apps.http.logs import log_job
@@ -29,10 +28,9 @@ from ssba.apps.http.openapi import (
     rows_parameters,
 )
 from ssba.apps.http.page import add_page
-from ssba.apps.http.paths import HEALTH, MCP, METRICS
 from ssba.apps.http.problems import refused, reply_to
-from ssba.apps.http.reading import read_body, read_query
-from ssba.apps.http.settings import ServeSettings
+from ssba.apps.http.reading import read_body, read_query, unless_gone
+from ssba.apps.http.settings import HEALTH, MCP, METRICS, ServeSettings
 from ssba.apps.limits import Closed, Meter
 from ssba.apps.mcp import mcp_app
 from ssba.apps.page_requests import PopulationReply

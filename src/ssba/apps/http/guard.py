@@ -14,9 +14,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ssba.apps.http.observe import record_of
-from ssba.apps.http.paths import HEALTH, METRICS, PAGE, PAGE_FILES
 from ssba.apps.http.problems import CLIENT_GONE, refused
-from ssba.apps.http.settings import ServeSettings
+from ssba.apps.http.settings import HEALTH, METRICS, PAGE, PAGE_FILES, ServeSettings
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -141,7 +141,7 @@ class Jobs:
         failure: Exception | None = None
         try:
             job.result, job.files = await self._desk.run(
-                lambda meter: self._service.cohort_with_files(job.request, meter, job.progress), job.meter
+                lambda meter: self._service.cohort(job.request, meter, job.progress), job.meter
             )
             job.end("done")
         except (Cancelled, Closed):

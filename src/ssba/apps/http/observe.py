@@ -7,8 +7,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ssba.apps.http.logs import Record, log_request
 from ssba.apps.http.metrics import Metrics
-from ssba.apps.http.paths import MCP
 from ssba.apps.http.problems import reply_to
+from ssba.apps.http.settings import MCP
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 

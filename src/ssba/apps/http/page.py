@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from ssba.apps.http.paths import PAGE, PAGE_FILES
+from ssba.apps.http.settings import PAGE, PAGE_FILES
 
 FOLDER = Path(__file__).parents[1] / "page"
 

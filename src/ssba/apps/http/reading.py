@@ -1,14 +1,15 @@
-"""Requests as they come over HTTP: JSON bodies and query strings."""
+"""Requests as they come over HTTP: JSON bodies, query strings, and clients that do not wait any more."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from anyio import to_thread
+from anyio import create_task_group, to_thread
 from fastapi import Request
 from pydantic import ValidationError
 
 from ssba.apps.http.problems import InvalidRequest, Problem
+from ssba.apps.limits import Cancelled
 from ssba.apps.refusals import placed, request_problems, short
 from ssba.apps.requests import Request as Asked
 from ssba.apps.requests import RowsRequest
@@ -16,6 +17,7 @@ from ssba.errors import ArgumentError
 from ssba.json_form import read_json
 
 Model = TypeVar("Model", bound=Asked)
+Answer = TypeVar("Answer")
 
 _DEEPEST = 40
 """How far values may be nested; an explanation, the deepest that is sent, has less than ten levels."""
@@ -90,3 +92,28 @@ def read_query(request: Request) -> RowsRequest:
         else:
             given[name] = value
     return validated(RowsRequest, given)
+
+
+async def unless_gone(request: Request, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Await work for a request whose body was read; cancel it where the client closes the connection."""
+    answers: list[Answer] = []
+    failure: Exception | None = None
+    async with create_task_group() as group:
+
+        async def watch() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            group.cancel_scope.cancel()
+
+        group.start_soon(watch)
+        # An error is carried out of the task group, which would wrap it in an ExceptionGroup.
+        try:
+            answers.append(await work())
+        except Exception as error:
+            failure = error
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    if not answers:
+        raise Cancelled("the client has gone")
+    return answers[0]

@@ -8,6 +8,10 @@ from ssba.errors import ArgumentError
 
 SHORTEST_TOKEN = 16
 
+# Paths beside those of the API itself.
+HEALTH, METRICS, MCP = "/healthz", "/metrics", "/mcp"
+PAGE, PAGE_FILES = "/", "/page/"
+
 
 @dataclass(frozen=True)
 class ServeSettings:

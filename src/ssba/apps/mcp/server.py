@@ -1,12 +1,18 @@
-"""The server for agents, and its form as an ASGI application."""
+"""The server for agents, as an ASGI application and over stdin and stdout."""
 
-from typing import TYPE_CHECKING, Any
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
 
+import anyio
 from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ListToolsResult, PaginatedRequestParams
 
 import ssba
+from ssba.apps.exits import INTERRUPTED
 from ssba.apps.mcp.calls import ToolCalls
 from ssba.apps.mcp.descriptions import unwrapped
 from ssba.apps.mcp.prompts import Prompts
@@ -87,3 +93,28 @@ def _instructions(service: Service) -> str:
         answer in steps with make_plan. Never present an answer as more than the tools say, and give this
         caution with every answer that a person reads: {about.caution}
     """)
+
+
+def take_stdout() -> TextIO:
+    """Keep stdout for the protocol, until the process ends; whatever else is written there goes to stderr.
+
+    A model may print, from Python or below it, and buffers may be written out as late as at the exit. So the
+    descriptor itself is turned, before a model is loaded, and never turned back.
+    """
+    sys.stdout.flush()
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(wire, "w", encoding="utf-8", newline="\n")
+
+
+def serve_stdio(service: Service, desk: Desk, wire: TextIO) -> None:
+    """Serve one client until it closes stdin, or somebody interrupts; `wire` is from `take_stdout`."""
+    server = build_server(service, desk)
+    # Python's own way would wait for the thread that reads stdin, and so for the client.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+
+    async def serve() -> None:
+        async with stdio_server(stdout=anyio.wrap_file(wire)) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)

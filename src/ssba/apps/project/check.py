@@ -9,7 +9,7 @@ import numpy as np
 import ssba
 from ssba.apps.project.locations import told_at
 from ssba.apps.project.opened import OpenedProject
-from ssba.apps.project.together import all_of
+from ssba.apps.project.problems import all_of
 from ssba.errors import BoundaryFileError, ConstraintError, SsbaError
 from ssba.results.column_table import ColumnTable
 

@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Self, get_type_hints
@@ -16,10 +16,10 @@ from ssba.apps.project.feature_text import FEATURE_FORMS, read_features
 from ssba.apps.project.heart import heart_project
 from ssba.apps.project.locations import NOWHERE, Key, Locations
 from ssba.apps.project.opened import OpenedProject, require_column
+from ssba.apps.project.problems import all_of
 from ssba.apps.project.read import PROJECT_FILES, read_project
 from ssba.apps.project.settings import ProjectSettings
 from ssba.apps.project.target import TARGET_FORMS
-from ssba.apps.project.together import all_of
 from ssba.errors import ArgumentError
 
 HEART_NOTICE = (
@@ -91,17 +91,7 @@ def _giving(names: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..
     """Make a decorator that gives options to a command, whose first parameter is a `ProjectChoice`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(ProjectChoice, include_extras=True)
-        shared = [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=hints[field.name],
-            )
-            for field in fields(ProjectChoice)
-            if field.name in names
-        ]
+        shared = [one for one in _options(ProjectChoice) if one.name in names]
         _, *own = inspect.signature(command, eval_str=True).parameters.values()
         own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
 
@@ -110,10 +100,7 @@ def _giving(names: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..
             choice = ProjectChoice(**{one.name: given.pop(one.name) for one in shared})
             command(choice, **given)
 
-        # typer reads the options off the signature and the annotations.
-        vars(run)["__signature__"] = inspect.Signature([*own, *shared])
-        run.__annotations__ = {one.name: one.annotation for one in (*own, *shared)}
-        return run
+        return _taking(run, [*own, *shared])
 
     return decorate
 
@@ -128,6 +115,51 @@ with_model_and_data = _giving(
 
 with_files = _giving(["project", "data", "model", "trust_pickle", "trust_type"])
 """Gives a command the options about files alone; columns and target come from elsewhere."""
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, in place of each parameter that is a dataclass, one option for each of its fields.
+
+    The first parameter is left to `with_project`, which goes around it.
+    """
+    first, *own = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+    spread = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in own
+        for option in (_options(groups[one.name]) if one.name in groups else [one])
+    ]
+
+    @wraps(command)
+    def run(choice: Any, **given: Any) -> None:
+        built = {
+            name: group(**{one.name: given.pop(one.name) for one in fields(group)})
+            for name, group in groups.items()
+        }
+        command(choice, **built, **given)
+
+    return _taking(run, [first, *spread])
+
+
+def _taking(run: Callable[..., None], options: Sequence[inspect.Parameter]) -> Callable[..., None]:
+    """Return a command with other options; typer reads them off the signature and the annotations."""
+    vars(run)["__signature__"] = inspect.Signature(options)
+    run.__annotations__ = {one.name: one.annotation for one in options}
+    return run
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    """Return the fields of a dataclass as options."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
 
 
 def find_project(given: Path | None = None) -> Path | None:

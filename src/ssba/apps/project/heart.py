@@ -51,13 +51,13 @@ def heart_model() -> Any:
     return make_pipeline(columns, LogisticRegression(max_iter=1000)).fit(heart.frame, heart.target)
 
 
-def heart_settings(model: str = "model.skops", data: str = "heart.csv") -> ProjectSettings:
+def heart_settings() -> ProjectSettings:
     """Return what the project file of the heart patients says."""
     described = ssba.datasets.load_heart().columns
     return ProjectSettings(
         title="Heart patients",
-        model=model,
-        data=data,
+        model="model.skops",
+        data="heart.csv",
         target=HEALTHY,
         labels=LABELS,
         constraints=CONSTRAINTS,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import ssba
 from ssba.apps.project.locations import NOWHERE, Locations, told_at
 from ssba.apps.project.model_columns import misspelled_columns, unfit_columns
+from ssba.apps.project.problems import all_of, tell
 from ssba.apps.project.settings import FeatureSettings, ProjectSettings, as_label
 from ssba.apps.project.target import first_possible
-from ssba.apps.project.together import all_of, tell
 from ssba.columns.features import Declaration, Kind, unknown_columns
 from ssba.columns.frames import RawColumn, read_columns
 from ssba.columns.inference import infer_feature
@@ -91,17 +91,14 @@ class OpenedProject:
                 self.rows,
                 target,
                 features=self.declarations,
-                distance=settings.distance,
-                scale=settings.scale,
-                weights=settings.weights or None,
+                distance=ssba.Distance(settings.distance, settings.scale, settings.weights),
                 background_rows=settings.background_rows,
                 seed=settings.seed,
             )
 
         where = self.where
         with told_at(where("target"), TargetError), told_at(where("model"), ModelError):
-            made = first_possible(make, settings.target, settings.classes, "as a target")
-        assert isinstance(made, ssba.Explainer)
+            made = first_possible(make, settings.target, settings.classes)
         self._refuse_unknown_classes(made.classes)
         return made
 

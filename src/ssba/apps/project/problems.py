@@ -1,9 +1,9 @@
-"""What is wrong with the settings of a project, in one line for each problem."""
+"""What is wrong with a project, in one line for each problem; several are told together."""
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -11,7 +11,9 @@ from ssba.apps.project.locations import Key, Locations
 from ssba.apps.project.settings import BudgetSettings, FeatureSettings, ProjectSettings
 from ssba.apps.project.toml_lines import contains
 from ssba.arguments import came
+from ssba.errors import ArgumentError, SsbaError
 
+Found = TypeVar("Found")
 Detail = Mapping[str, Any]
 
 QUOTE_COLONS = "quote a constraint that has a colon: \"exang: 'yes' -> {'no'}\""
@@ -32,6 +34,33 @@ _BY_TYPE = {
     "dict": "tables",
     "model": "tables",
 }
+
+
+class ProjectFileError(ArgumentError):
+    """A project that cannot be used; its message has one line for each problem."""
+
+
+def all_of(steps: Iterable[Callable[[], Found]]) -> list[Found]:
+    """Take every step, also behind one that fails, and tell the problems of all of them together."""
+    done: list[Found] = []
+    problems: list[SsbaError] = []
+    for step in steps:
+        try:
+            done.append(step())
+        except SsbaError as error:
+            problems.append(error)
+    tell(problems)
+    return done
+
+
+def tell(problems: Sequence[SsbaError]) -> None:
+    """Raise problems, if there are any: a single one as it is, several as lines of one error."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        # Twice the same line, as for a column that two settings misspell alike, says no more than once.
+        lines = dict.fromkeys(" ".join(str(one).split()) for one in problems)
+        raise ProjectFileError("\n".join(lines))
 
 
 def problems_of(refused: ValidationError, said: Any, where: Locations) -> tuple[str, ...]:

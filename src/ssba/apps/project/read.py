@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ssba.apps.project.locations import Key, Locations
-from ssba.apps.project.problems import problems_of
+from ssba.apps.project.problems import ProjectFileError, problems_of
 from ssba.apps.project.settings import ProjectSettings
-from ssba.apps.project.together import ProjectFileError
 from ssba.apps.project.toml_lines import toml_lines
 
 PROJECT_FILES = ("ssba.toml", "ssba.yaml", "ssba.yml")

@@ -8,7 +8,6 @@ from ssba.columns.distance import Norm, ScaleName
 
 CAUTION = "This explains the model: it does not say what causes what."
 
-Cell = str | int | float | bool | None
 Label = str | int | float | bool
 
 Whole = Annotated[int, Strict()]
@@ -83,8 +82,9 @@ class ProjectSettings(_Strict):
     caution: Annotated[str, Field(description="What every answer to a person is accompanied by.")] = CAUTION
     distance: Annotated[Norm, Field(description="How changes add up.")] = "l2"
     scale: Annotated[
-        ScaleName | dict[str, Factor], Field(description="What a number's change is divided by.")
-    ] = "std"
+        ScaleName | dict[str, Factor] | None,
+        Field(description="What a number's change is divided by; left out: std, and range for gower."),
+    ] = None
     weights: Annotated[
         dict[str, Factor], Field(description="Columns that are harder (above 1) or easier to change.")
     ] = {}

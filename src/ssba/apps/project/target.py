@@ -1,12 +1,13 @@
 """Targets as text: on the command line, in a project file, in a request."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import ssba
 from ssba.apps.project.settings import as_label
 from ssba.errors import ArgumentError, TargetError
 
+Made = TypeVar("Made")
 TARGET_FORMS = (
     "LABEL, probability:LABEL>=0.7, value:LOW..HIGH, change:>=10, or other (any class but the predicted one)"
 )
@@ -41,7 +42,7 @@ def target_readings(text: Any, names: Mapping[str, str] | None = None) -> list[A
     return read(rest, text, names or {}) if read else _labels(text, names or {})
 
 
-def first_possible(make: Any, target: Any, names: Mapping[str, str] | None, where: str) -> Any:
+def first_possible(make: Callable[[Any], Made], target: Any, names: Mapping[str, str] | None) -> Made:
     """Return what `make` makes of the first reading of a target that is an outcome of the model."""
     refused: list[TargetError] = []
     for one in target_readings(target, names):
@@ -49,7 +50,7 @@ def first_possible(make: Any, target: Any, names: Mapping[str, str] | None, wher
             return make(one)
         except TargetError as error:
             refused.append(error)
-    raise TargetError(f"{refused[0]}; {where}: {TARGET_FORMS}") from refused[0]
+    raise TargetError(f"{refused[0]}; as a target: {TARGET_FORMS}") from refused[0]
 
 
 def _labels(text: str, names: Mapping[str, str]) -> list[Any]:

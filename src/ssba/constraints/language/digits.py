@@ -38,11 +38,6 @@ def highest_at_most(limit: Fraction, *, short: bool = False) -> float:
     return float(single) if np.isfinite(single) else near
 
 
-def lowest_at_least(limit: Fraction, *, short: bool = False) -> float:
-    """Return the smallest float whose digits show no less than a limit."""
-    return -highest_at_most(-limit, short=short)
-
-
 def nearest_float(number: Fraction) -> float:
     """Return a fraction as a float, infinite where it is too large for one."""
     try:

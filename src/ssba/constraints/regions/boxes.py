@@ -9,14 +9,13 @@ from types import EllipsisType
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Mask, Vector
 from ssba.columns.distance import Metric
 from ssba.columns.space import Space
 from ssba.constraints.constraint import Atom, Bound, Fill, Keep, Levels, Linear
 from ssba.constraints.regions.placing import placed_in_box, start_in_box
 from ssba.constraints.regions.region import Region
 
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Queries = NDArray[np.int64] | EllipsisType
 """The numbers of some queries, or all of them, or the only one."""
 

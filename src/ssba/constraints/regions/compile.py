@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import blocks
+from ssba.arrays import Vector, blocks
 from ssba.columns.distance import Metric
 from ssba.columns.space import Matrix, Space
 from ssba.constraints.constraint import (
@@ -39,7 +39,6 @@ from ssba.constraints.regions.region import Region
 from ssba.interrupts import is_past
 from ssba.models.oracle import tell_watcher
 
-Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 # If-then rules multiply: n rules can be obeyed in 2^n ways. Beyond this many, the first are searched.

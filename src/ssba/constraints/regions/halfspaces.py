@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Mask, Vector
 from ssba.constraints.constraint import Linear
 from ssba.constraints.language.digits import digits
 from ssba.constraints.regions.boxes import Limits, Ranges
 from ssba.constraints.regions.placing import Placed, place
 from ssba.constraints.regions.region import Halfspaces, Region
-
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # Of a linear row's own size: what sums of real numbers may be off by, in 64 and in 32 bits.
 _ROUNDING, _ROUNDING_SINGLE = 1e-12, 2e-7

@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Mask, Matrix, Vector
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.polytope import bound_l1, bound_l2, nearest_l1, nearest_l2
 from ssba.constraints.regions.region import Region
 from ssba.interrupts import is_past
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Reached = Callable[[Matrix], Mask]
 
 # How far past the solver's point a row is tried, as shares of the whole move, where rounding keeps it

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Mask, Vector
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.nearest_linear import Result, Work, nearest_row, no_demands
 from ssba.constraints.regions.region import Halfspaces, Region
-
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # Bounds beyond this (what a dtype can hold) are none to a solver that counts in 1e-7.
 _FAR = 1e15

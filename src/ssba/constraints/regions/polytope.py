@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ssba.arrays import Matrix, Vector
 
 # Below this share of the right side a residual is the solver's rounding.
 _TINY = 1e-11

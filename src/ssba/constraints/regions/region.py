@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ssba.arrays import Array, marked, namespace
+from ssba.arrays import Array, namespace
 from ssba.columns.space import Grid
 
 # Dykstra's method converges linearly; what is left after these rounds is mended by `_shrink`.
@@ -175,11 +175,6 @@ class Region:
         xp = namespace(self.lower)
         several = xp.sum(xp.astype(self.allowed, xp.int64), axis=-1) > 1
         return ~self.held & xp.where(self.discrete, several, self.lower < self.upper)
-
-    @cached_property
-    def free_count(self) -> int:
-        """How many columns can take more than one value."""
-        return len(marked(self.free))
 
     @cached_property
     def _has_levels(self) -> bool:

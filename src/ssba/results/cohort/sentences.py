@@ -36,9 +36,9 @@ def _outcome(cohort: "Cohort") -> str:
     if not everyone.count:
         return "There are no queries."
     there = everyone.count - everyone.needed
-    sentences = f"{_counted(everyone.count, 'query', 'queries')}, {there} of them already at the target."
+    sentences = f"{_queries(everyone.count)}, {there} of them already at the target."
     if not there:
-        sentences = f"{_counted(everyone.count, 'query', 'queries')}."
+        sentences = f"{_queries(everyone.count)}."
     if not everyone.needed:
         return sentences
     sentences += f" A counterfactual was found for {everyone.found} of {everyone.needed} ({_share(everyone)})"
@@ -130,8 +130,8 @@ def _interval(estimate: "Estimate", form: str = ".3g") -> str:
     return f"{value}, interval {estimate.low:{form}} to {estimate.high:{form}}"
 
 
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
+def _queries(count: int) -> str:
+    return f"{count:,} {'query' if count == 1 else 'queries'}"
 
 
 def _column_line(use: "ColumnUse") -> tuple[str, ...]:

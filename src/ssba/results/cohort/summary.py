@@ -195,7 +195,7 @@ def cohort_of(explanations: Sequence["Explanation"], by: Any = None) -> Cohort:
     --------
     >>> import numpy as np, ssba
     >>> data = np.random.default_rng(0).normal(size=(300, 2))
-    >>> explainer = ssba.Explainer(lambda rows: rows[:, 0] > 1, data, target=True, scale="none")
+    >>> explainer = ssba.Explainer(lambda rows: rows[:, 0] > 1, data, target=True)
     >>> cohort = cohort_of(explainer.explain_many(data[:20], ["x1 == x.x1"]), by=["a", "b"] * 10)
     >>> [group.label for group in cohort.groups], cohort.columns[0].column, cohort.columns[0].importance
     (['a', 'b'], 'x0', 1.0)

@@ -53,7 +53,7 @@ def parallel_chart(
     >>> [line.get_text() for line in parallel_chart(found).get_legend().get_texts()]
     ['answer 1', 'answer 2', 'query']
     """
-    refuse_no_explanation("explanation", explanation)
+    refuse_no_explanation(explanation)
     known = data_context(data)
     answers = _answers(explanation)
     changed = {

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ssba.extras import require
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -15,10 +17,9 @@ SMALL, TEXT, TITLE = 9.0, 10.5, 12.5
 
 def new_axes(width: float, height: float) -> "Axes":
     """Return the axes of a new figure."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'ssba[plot]'") from error
+    require("matplotlib", "plot", "this chart")
+    import matplotlib.pyplot as plt
+
     _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
 

@@ -196,7 +196,7 @@ def tracks_of(
     >>> [(track.label, track.caption) for track in tracks_of(found)]
     [('chol', '286 to 240'), ('sex', 'male, fixed')]
     """
-    refuse_no_explanation("explanation", explanation)
+    refuse_no_explanation(explanation)
     around = data_context(data)
     move = move_of(explanation, answer)
     values = explanation.query if move is None else move.values

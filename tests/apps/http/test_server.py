@@ -8,14 +8,14 @@ import pytest
 from tests.apps.http.served import Served, serving
 from tests.apps.projects import loans
 
-from ssba.apps.http import protocol
+from ssba.apps.http import server
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setattr(protocol, "SECONDS_FOR_HEAD", 0.3)
+    monkeypatch.setattr(server, "SECONDS_FOR_HEAD", 0.3)
     with serving(loans()) as running:
         yield running
 
