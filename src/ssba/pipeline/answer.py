@@ -30,7 +30,7 @@ from ssba.interrupts import is_interrupted
 from ssba.models.model import Output
 from ssba.models.targets import Goal, describe, resolve
 from ssba.options import Budget, Options
-from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
+from ssba.pipeline.asking import goal_reply, predictions, reader_of, shown_answers, told, verdicts
 from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.course import Stage
@@ -194,21 +194,28 @@ def predict(states: States) -> None:
     judging, clock = states[0].engine.judging, states[0].limits.clock
     rows = np.stack([state.x for state in states])
     begun = time.monotonic()
-    answers = predictions(judging, rows, rows)
+    answers = verdicts(judging, rows, rows)
     clock.last_call = time.monotonic() - begun
-    for state, mine in zip(states, answers, strict=True):
-        goal = resolve(state.engine.target, shown_answer(mine))
-        prediction, score = prediction_and_score(judging, goal, mine)
+    target = states[0].engine.target
+    goals = [resolve(target, one) for one in shown_answers(answers)]
+    said = told(judging, goals, answers)
+    for state, goal, (prediction, score) in zip(states, goals, said, strict=True):
         state.query = replace(state.query, known_goal=goal, prediction=prediction, score=score)
         state.spent.verified_rows += 1
-        if is_there(state, mine):
-            state.found.status = Status.ALREADY_THERE
+    reached = reader_of(states, freely=True)(rows, np.arange(len(states)), answers).reached
+    for number in np.flatnonzero(reached).tolist():
+        if _has_room(states[number]):
+            states[number].found.status = Status.ALREADY_THERE
 
 
 def is_there(state: QueryState, mine: Output) -> bool:
     """Tell whether a query reaches its goal as it is, with a ball around it where one was asked for."""
-    there = bool(goal_reply(state, mine).reached[0])
-    return there and (state.options.radius is None or ball_holds(state, state.x))
+    return bool(goal_reply(state, mine).reached[0]) and _has_room(state)
+
+
+def _has_room(state: QueryState) -> bool:
+    """Tell whether the ball around a query that reaches does, too, where one was asked for."""
+    return state.options.radius is None or ball_holds(state, state.x)
 
 
 def _not_there_yet(states: States) -> list[QueryState]:

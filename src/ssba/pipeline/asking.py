@@ -5,7 +5,7 @@ vain.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -165,9 +165,16 @@ def naming_failing_row(judging: Judging, rows: Any, encoded: Matrix) -> Iterator
 
 def shown_answer(output: Output) -> Any:
     """Return what the model says about a single row: its class, or its number."""
-    return (
-        output.labels[0] if output.labels is not None else None if output.values is None else output.values[0]
-    )
+    return shown_answers(output)[0]
+
+
+def shown_answers(output: Output) -> Sequence[Any]:
+    """Return what the model says about each row: its class, or its number."""
+    if output.labels is not None:
+        return list(output.labels)
+    if output.values is not None:
+        return list(output.values)
+    return [None] * (0 if output.scores is None else len(output.scores))
 
 
 def prediction_and_score(judging: Judging, goal: Goal, output: Output) -> tuple[Any, float | None]:
@@ -182,6 +189,25 @@ def predictions_and_scores(judging: Judging, goal: Goal, output: Output) -> list
         return [(number, number) for number in (_nine_digits(float(one), goal) for one in told)]
     digits = [None if score is None else float(f"{score:.9g}") for score in scores]
     return list(zip(told, digits, strict=True))
+
+
+def told(judging: Judging, goals: Sequence[Goal], output: Output) -> list[tuple[Any, float | None]]:
+    """Return prediction and score of each row, as they speak for a goal of its own."""
+    found: list[tuple[Any, float | None]] = [(None, None)] * len(goals)
+    for goal, rows in by_goal(goals).items():
+        for i, one in zip(
+            rows.tolist(), predictions_and_scores(judging, goal, output.take(rows)), strict=True
+        ):
+            found[i] = one
+    return found
+
+
+def by_goal(goals: Sequence[Goal]) -> dict[Goal, Numbers]:
+    """Return the numbers of those that share a goal."""
+    numbers: dict[Goal, list[int]] = {}
+    for i, goal in enumerate(goals):
+        numbers.setdefault(goal, []).append(i)
+    return {goal: np.array(mine) for goal, mine in numbers.items()}
 
 
 def _nine_digits(value: float, goal: Goal) -> float:

@@ -113,8 +113,9 @@ def gather_evidence(states: States) -> None:
 
 def _may_be_few(state: QueryState) -> bool:
     """Tell whether legal rows are countable at all: no free column is a real number."""
+    real = ~state.engine.space.discrete & ~state.engine.space.grid.stepped
     return not any(
-        bool((region.free & ~region.discrete & ~region.grid.stepped).any()) for region in state.query.regions
+        bool((real & ~region.held & (region.lower < region.upper)).any()) for region in state.query.regions
     )
 
 
@@ -258,15 +259,15 @@ def _draw_block(
     limited = np.array([_limits_changes(states[state], archive) for state, archive, _ in lanes], dtype=bool)
     at = np.arange(len(lanes))
     rows, of = draw_rows(ledger, at[~limited], radius[~limited], count[~limited], draws)
-    found = [rows]
-    owners = [of]
-    for lane in np.flatnonzero(limited).tolist():
-        own = _drawn(states[lanes[lane][0]], archives[lane].region, (int(count[lane]), draws.generator))
-        found.append(own)
-        owners.append(np.full(len(own), lane))
-    of = np.concatenate(owners)
-    order = np.argsort(of, kind="stable")
-    rows, of = np.concatenate(found)[order], of[order]
+    if limited.any():
+        found, owners = [rows], [of]
+        for lane in np.flatnonzero(limited).tolist():
+            own = _drawn(states[lanes[lane][0]], archives[lane].region, (int(count[lane]), draws.generator))
+            found.append(own)
+            owners.append(np.full(len(own), lane))
+        of = np.concatenate(owners)
+        order = np.argsort(of, kind="stable")
+        rows, of = np.concatenate(found)[order], of[order]
     # Where a row is known to reach, none of those that miss is of use.
     ledger.best[:] = [archive.best_distance for archive in archives]
     missed = ~ledger.ask(rows, of).reached

@@ -156,7 +156,7 @@ class Found:
     @property
     def best_distance(self) -> float:
         """Distance of the nearest row that reached the target; infinite while there is none."""
-        return min((archive.best_distance for archive in self.finders), default=math.inf)
+        return min([archive.best_distance for archive in self.finders], default=math.inf)
 
     @property
     def nearest_row(self) -> Vector:

@@ -17,9 +17,9 @@ from ssba.columns.space import Matrix
 from ssba.constraints.constraint import holds
 from ssba.constraints.surely_holds import surely_hold
 from ssba.models.model import Output
-from ssba.models.targets import Goal, Reply
+from ssba.models.targets import Reply
 from ssba.options import SHORTER
-from ssba.pipeline.asking import judged, predictions_and_scores, reader_of, verdicts
+from ssba.pipeline.asking import by_goal, judged, reader_of, told, verdicts
 from ssba.pipeline.few_digits import short_forms
 from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
@@ -243,14 +243,15 @@ def counterfactuals(
     engine, x = states[0].engine, np.stack([state.x for state in states])
     queries, rows = engine.space.rows_values(x), engine.space.rows_values(Z)
     far = np.asarray(engine.metric.distance(Z, x)).tolist()
-    told, near = _told_and_near(states, Z, output)
+    near = _near(states, Z)
+    said = told(engine.judging, [state.query.goal for state in states], output)
     return [
         Counterfactual(
             values=row,
             changes={name: (query[name], cell) for name, cell in row.items() if query[name] != cell},
             distance=far[i],
-            prediction=told[i][0],
-            score=told[i][1],
+            prediction=said[i][0],
+            score=said[i][1],
             distance_to_boundary=to_go,
             distance_to_data=None if math.isinf(near[i]) else near[i],
             rows_around=_rows_around(states[i], Z[i]),
@@ -260,24 +261,13 @@ def counterfactuals(
     ]
 
 
-def _told_and_near(
-    states: States, Z: Matrix, output: Output
-) -> tuple[list[tuple[object, float | None]], list[float]]:
-    """Return what the model says about each row, and how far it is from data that reach its goal."""
-    told: list[tuple[object, float | None]] = [(None, None)] * len(states)
+def _near(states: States, Z: Matrix) -> list[float]:
+    """Return how far each row is from data that reach its goal."""
     near = np.empty(len(states))
-    by_goal: dict[Goal, list[int]] = {}
-    for i, state in enumerate(states):
-        by_goal.setdefault(state.query.goal, []).append(i)
     engine, limits = states[0].engine, states[0].limits
-    for goal, numbers in by_goal.items():
-        rows = np.array(numbers)
+    for goal, rows in by_goal([state.query.goal for state in states]).items():
         near[rows] = engine.background.distances_to(Z[rows], goal, limits.is_over)
-        for i, one in zip(
-            numbers, predictions_and_scores(engine.judging, goal, output.take(rows)), strict=True
-        ):
-            told[i] = one
-    return told, near.tolist()
+    return near.tolist()
 
 
 def _rows_around(state: QueryState, z: Vector) -> int | None:

@@ -170,7 +170,8 @@ class Archive:
     @property
     def best_distance(self) -> float:
         """Distance of the nearest row that reached the target; infinite while there is none."""
-        self._look_at_new()
+        if self._new:
+            self._look_at_new()
         return self._best
 
     def nearest(self, count: int) -> Array:

@@ -279,13 +279,19 @@ class _Ball:
 def draw_rows(
     ledger: Ledger, at: Numbers, radius: Vector, count: Numbers, draws: Draws
 ) -> tuple[Matrix, Numbers]:
-    """Draw so many legal feasible rows of each region nearer than a radius; fewer where there are few."""
+    """Draw so many legal feasible rows of each region nearer than a radius; fewer where there are few.
+
+    Regions come in the order of their numbers, and so do their rows.
+    """
     plain = _only_numbers(ledger, at)
     rows, of, inside = _in_balls(ledger, at[plain], radius[plain], count[plain], draws)
     left_out = np.bincount(of[~inside], minlength=ledger.regions.count) > 0
+    alone = np.flatnonzero(~plain | left_out[at])
+    if not len(alone):
+        return rows, of
     kept = ~left_out[of]
     found, owners = [rows[kept]], [of[kept]]
-    for number in np.flatnonzero(~plain | left_out[at]):
+    for number in alone:
         region = ledger.regions.parts[at[number]]
         rng = draws.of("alone").generator
         own = draw_nearer(region, ledger.metric, float(radius[number]), int(count[number]), rng)
