@@ -228,3 +228,28 @@ def same_threads() -> Iterator[None]:
     before = torch.get_num_threads()
     yield
     assert torch.get_num_threads() == before
+
+
+class Batchy(torch.nn.Module):
+    """A sum that comes out a little larger among other rows than alone, as sums of 32 bits may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = torch.nn.Parameter(torch.as_tensor(WEIGHTS, dtype=torch.float32))
+
+    def forward(self, rows: Any) -> Any:
+        return rows @ self.weights + (1e-4 if len(rows) > 1 else 0.0)
+
+
+def test_answers_of_32_bits_reach_when_tried_alone() -> None:
+    module = Batchy()
+    explainer = ssba.Explainer(module, X, target=1)
+    rows = X[WEIGHTS @ X.T < -0.1][:60]
+    found = [best(one) for one in explainer.explain_many(rows)]
+    assert len(found) == 60
+    tried = torch.as_tensor(np.array([list(one.values.values()) for one in found]), dtype=torch.float32)
+    with torch.no_grad():
+        alone = [float(module(row[None])[0]) for row in tried]
+    assert min(alone) > 0
+    # So near that among others a nearer row would have been enough.
+    assert min(alone) < 1e-3

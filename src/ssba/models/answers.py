@@ -84,6 +84,8 @@ class Model:
         What `output` gives for the sample rows.
     on_device
         How it is asked about rows on its own device, where it can be.
+    alone
+        What it says about a single row, asked as whoever tries that row asks; None where `verdict` does so.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Model:
     output: Ask = field(repr=False)
     verdict: Ask = field(repr=False)
     on_device: OnDevice | None = field(default=None, repr=False)
+    alone: Ask | None = field(default=None, repr=False)
 
     def wrapped(self, around: "Around") -> "Model":
         """Return the model with something done around each of its questions."""
@@ -105,6 +108,7 @@ class Model:
             labels=around(self.labels),
             output=around(self.output),
             verdict=around(self.verdict),
+            alone=None if self.alone is None else around(self.alone),
             on_device=None
             if device is None
             else replace(device, answer=around(device.answer), steady=around(device.steady)),

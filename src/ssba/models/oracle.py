@@ -300,6 +300,12 @@ class Oracle:
         self.row_check.check(encoded, missing)
         return self._ask(self.model.verdict, encoded.copy(), with_scores=self.model.has_scores)
 
+    def alone(self, encoded: Array, missing: Mask | None = None) -> Output:
+        """The verdict on a single row as whoever tries it will get it, in a batch of its own."""
+        self.row_check.check(encoded, missing)
+        question = self.model.alone or self.model.verdict
+        return self._ask(question, encoded.copy(), with_scores=self.model.has_scores)
+
     def _ask(self, question: Ask, encoded: Array, *, with_scores: bool) -> Output:
         if len(encoded) == 0:
             return _nothing(self.model.classes, with_scores=with_scores)

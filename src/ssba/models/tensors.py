@@ -6,6 +6,7 @@ None of these libraries is imported here: whoever holds such a model has importe
 import itertools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -54,18 +55,22 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
             raise TypeError(f"forward returned a {type(answer).__name__}, where one tensor was expected")
         return answer
 
-    def forward(rows: Any) -> Array:
+    def forward(rows: Any, as_given: bool = False) -> Array:
         to = like()
         # A copy, so that a layer that works in place cannot write into the rows.
         given = torch.tensor(float_array(rows, name), dtype=to.dtype, device=to.device)
-        answer = ask(given) if to.dtype == torch.float64 else _in_equal_batches(torch, ask, given)
+        as_given |= to.dtype == torch.float64
+        answer = ask(given) if as_given else _in_equal_batches(torch, ask, given)
         # NumPy has no bfloat16, and float64 holds every smaller float exactly.
         wide = answer.cpu().to(torch.float64) if answer.is_floating_point() else answer.cpu()
         return np.asarray(wide.numpy())
 
     on_device = torch_on_device(like, lambda rows: ask(rows.to(like().dtype)))
     call = Call(f"torch module {name}", forward)
-    return model_of_answers(try_out(name, call, rows, on_device), needs, beyond="logits")
+    trial = try_out(name, call, rows, on_device)
+    as_given = replace(trial, call=replace(call, function=lambda rows: forward(rows, as_given=True)))
+    alone = model_of_answers(as_given, needs, beyond="logits").verdict
+    return replace(model_of_answers(trial, needs, beyond="logits"), alone=alone)
 
 
 def torch_on_device(

@@ -215,7 +215,7 @@ def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
 def _stands_alone(state: QueryState, z: Vector, *, is_thin: bool) -> bool:
     """Tell whether a row reaches alone, where its batch might decide, and the ball around it, if any."""
     if is_thin:
-        alone = state.engine.judging.oracle().verdict(z[None, :], np.isnan(state.x))
+        alone = state.engine.judging.oracle().alone(z[None, :], np.isnan(state.x))
         if not judged(state, z[None, :], alone).reached[0]:
             return False
     return state.options.radius is None or ball_holds(state, z)
