@@ -52,6 +52,29 @@ class Asked:
 
 
 @dataclass
+class _Answers:
+    """Answers to rows in the order in which these were asked about, with room for more."""
+
+    reached: Mask = field(default_factory=lambda: np.empty(1024, dtype=bool))
+    margin: Vector = field(default_factory=lambda: np.empty(1024))
+    count: int = 0
+
+    def add(self, reply: Reply) -> None:
+        """Keep the answers to some more rows."""
+        end = self.count + len(reply.reached)
+        if end > len(self.reached):
+            self.reached = np.resize(self.reached, 2 * end)
+            self.margin = np.resize(self.margin, 2 * end)
+        self.reached[self.count : end] = reply.reached
+        self.margin[self.count : end] = np.nan if reply.margin is None else reply.margin
+        self.count = end
+
+    def of(self, places: Numbers, *, has_margin: bool) -> Reply:
+        """Return the answers to rows that were asked about, by their places in this order."""
+        return Reply(self.reached[places], self.margin[places] if has_margin else None)
+
+
+@dataclass
 class Ledger:
     """What all queries asked so far; rows lie where the regions do, all that is known of them on the host.
 
@@ -83,7 +106,8 @@ class Ledger:
     hits: list[tuple[Matrix, Numbers, Vector]] = field(default_factory=list)
     misses: list[tuple[Numbers, Vector]] = field(default_factory=list)
     calls: Numbers = field(init=False)
-    _memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
+    _memory: dict[bytes, int] = field(default_factory=dict)
+    _answers: _Answers = field(default_factory=_Answers)
 
     def __post_init__(self) -> None:
         regions, queries = self.regions, len(self.door.most)
@@ -206,21 +230,17 @@ class Ledger:
         query = self.regions.query[at]
         if not self._repeats:
             return self._asked(Z, query), np.ones(len(Z), dtype=bool)
-        keys, memory = self._keys(Z, at), self._memory
-        fresh: dict[bytes, int] = {}
-        for i, key in enumerate(keys):
-            if key not in memory and key not in fresh:
-                fresh[key] = i
-        if fresh:
-            numbers = np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
-            reply = self._asked(Z[numbers], query[numbers])
-            margins = [np.nan] * len(fresh) if reply.margin is None else np.asarray(reply.margin).tolist()
-            memory.update(zip(fresh, zip(reply.reached.tolist(), margins, strict=True), strict=True))
-        known = [memory[key] for key in keys]
-        reached = np.array([hit for hit, _ in known], dtype=bool)
+        memory, before = self._memory, len(self._memory)
+        keys = self._keys(Z, at)
+        place = np.fromiter((memory.setdefault(key, len(memory)) for key in keys), np.int64, len(keys))
         asked_now = np.zeros(len(Z), dtype=bool)
-        asked_now[list(fresh.values())] = True
-        return Reply(reached, np.array([one for _, one in known]) if self.has_scores else None), asked_now
+        if len(memory) > before:
+            # The first of equal rows is asked about: written last.
+            fresh, first = np.flatnonzero(place >= before)[::-1], np.empty(len(memory) - before, np.int64)
+            first[place[fresh] - before] = fresh
+            asked_now[first] = True
+            self._answers.add(self._asked(Z[first], query[first]))
+        return self._answers.of(place, has_margin=self.has_scores), asked_now
 
     def _asked(self, Z: Matrix, query: Numbers) -> Reply:
         asked = np.bincount(query, minlength=len(self.asked))

@@ -97,11 +97,10 @@ class Profile:
                 begin[:half] = own
             low = np.full(settings.tried, np.log(settings.prices[0]))
             high = np.full(settings.tried, np.log(settings.prices[1]))
+            by_place = np.ascontiguousarray(np.moveaxis(seen, 2, 0))
             for _ in range(settings.halvings):
                 middle = 0.5 * (low + high)
-                chosen = (cost - np.exp(middle)[:, None, None] * seen).argmin(axis=2)
-                total = np.take_along_axis(seen, chosen[:, :, None], axis=2)[:, :, 0].sum(axis=1)
-                fine = begin + total >= 0
+                fine = begin + _gained(cost, by_place, np.exp(middle)) >= 0
                 low, high = np.where(fine, low, middle), np.where(fine, middle, high)
             chosen = np.unique((cost - np.exp(high)[:, None, None] * seen).argmin(axis=2), axis=0)
             rows = np.repeat(self.rows[lane][None], len(chosen), axis=0)
@@ -109,6 +108,23 @@ class Profile:
             found.append(rows)
             of.append(np.full(len(chosen), lane))
         return np.concatenate(found), np.concatenate(of)
+
+
+def _gained(cost: Matrix, seen: Matrix, price: Vector) -> Vector:
+    """Return what the best choice of each column at a price gains in all, of equal ones the first.
+
+    `cost` is ``[columns, choices]``, `seen` are the gains, ``[choices, ideas, columns]``. Choices are few:
+    going through them takes half of what `argmin` along so short an axis does.
+    """
+    worth, better = np.empty(seen.shape[1:]), np.empty(seen.shape[1:], dtype=bool)
+    least, gained = cost[:, 0] - price[:, None] * seen[0], seen[0].copy()
+    for place in range(1, len(seen)):
+        np.multiply(seen[place], price[:, None], out=worth)
+        np.subtract(cost[:, place], worth, out=worth)
+        np.less(worth, least, out=better)
+        np.copyto(least, worth, where=better)
+        np.copyto(gained, seen[place], where=better)
+    return np.asarray(gained.sum(axis=1))
 
 
 def _worth_it(gain: Matrix, cost: Matrix) -> tuple[Matrix, Matrix, Numbers]:
