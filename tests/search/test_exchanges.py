@@ -166,7 +166,7 @@ def either(Z: Any) -> Any:
 @BOTH
 def test_one_column_goes_back_and_another_pays(reply: str) -> None:
     one = known(either, reply, [4, 0, 0, 0])
-    trade(one.ledger, one.at, DRAWS)
+    trade(one.ledger, one.at)
     assert one.distance == pytest.approx(math.sqrt(8))
 
 
@@ -179,13 +179,13 @@ def chain(Z: Any) -> Any:
 @BOTH
 def test_trades_lead_to_further_trades(reply: str) -> None:
     one = known(chain, reply, [6, 0, 0, 0])
-    trade(one.ledger, one.at, DRAWS)
+    trade(one.ledger, one.at)
     assert one.distance == pytest.approx(math.sqrt(3))
 
 
 def test_where_no_trade_is_a_gain_it_ends_after_one_round() -> None:
     one = known(lambda Z: np.where(Z[:, 0] >= 4, 0.5, -0.5), "labels", [4, 0, 0, 0])
-    trade(one.ledger, one.at, DRAWS)
+    trade(one.ledger, one.at)
     assert len(one.calls) == 1
     assert one.distance == 4
 
@@ -209,7 +209,7 @@ def test_a_level_pays_for_a_number() -> None:
         return np.where((Z[:, 0] >= 3) | ((Z[:, 0] >= 1) & (Z[:, 2] == 1)), 0.5, -0.5)
 
     one = known(margin, "labels", [3.0, 0.0, 0.0], query={"r": 0.0, "n": 0, "c": "u"}, where=MIXED)
-    trade(one.ledger, one.at, DRAWS)
+    trade(one.ledger, one.at)
     assert math.sqrt(2) <= one.distance <= 1.05 * math.sqrt(2)
 
 
@@ -222,7 +222,7 @@ def pocket(Z: Any) -> Any:
 def test_rows_without_a_column_come_from_donors(reply: str) -> None:
     one = known(pocket, reply, [4, 0, 0, 0])
     donors = Herd(np.array([[5.0, 2, 3, 2], [6.0, 0, 0, 0]]), np.zeros(2, dtype=np.int64))
-    found = without_columns(one.ledger, donors, one.at, DRAWS)
+    found = without_columns(one.ledger, donors, one.at)
     assert found.rows.tolist() == [[0, 1, 1, 1]]
     assert one.distance == pytest.approx(math.sqrt(3))
 
@@ -230,7 +230,7 @@ def test_rows_without_a_column_come_from_donors(reply: str) -> None:
 def test_without_donors_nothing_is_asked() -> None:
     one = known(pocket, "labels", [4, 0, 0, 0])
     none = Herd(np.empty((0, 4)), np.empty(0, dtype=np.int64))
-    assert len(without_columns(one.ledger, none, one.at, DRAWS).at) == 0
+    assert len(without_columns(one.ledger, none, one.at).at) == 0
     assert one.calls == []
 
 
@@ -239,8 +239,8 @@ def test_regions_trade_as_if_alone() -> None:
     judge = judge_of(chain, "labels")
     together = lanes(GRID, queries, judge)
     together.ledger.add_known(np.array([[6.0, 0, 0, 0]] * 3), together.at)
-    trade(together.ledger, together.at, DRAWS)
+    trade(together.ledger, together.at)
     for number, query in enumerate(queries):
         alone = lane(GRID, query, judge).knows([6.0, 0, 0, 0])
-        trade(alone.ledger, alone.at, DRAWS)
+        trade(alone.ledger, alone.at)
         np.testing.assert_array_equal(together.asked_of(number), alone.asked)

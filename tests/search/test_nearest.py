@@ -414,7 +414,7 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "columns back": lambda: forest(6, 1, "scores", whole=True),
     "without a column": lambda: forest(6, 2, "scores", whole=True),
     "other levels": lambda: searched(levelled(), both_levels, "labels", "r <= 5", "s <= 5", query=UNCHANGED),
-    "exchanges": lambda: searched(numbers(12), staircase, "labels"),
+    "exchanges": lambda: forest(10, 3, "labels", whole=True),
     "gains and costs": lambda: forest(10, 2, "scores"),
     "trades": lambda: forest(6, 0, "labels", whole=True),
     "columns back finely": lambda: searched(numbers(12), staircase, "scores"),

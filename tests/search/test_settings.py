@@ -21,5 +21,4 @@ def test_fans_and_shares_come_in_order() -> None:
     assert list(SETTINGS.starts.parts) == sorted(SETTINGS.starts.parts)
     assert list(SETTINGS.stored.beyond) == sorted(SETTINGS.stored.beyond)
     assert list(SETTINGS.columns.between) == sorted(SETTINGS.columns.between)
-    assert list(SETTINGS.columns.at_once) == sorted(SETTINGS.columns.at_once)
     assert list(SETTINGS.descent.aside) == sorted(SETTINGS.descent.aside)

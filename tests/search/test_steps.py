@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
-from tests.search.lanes import DRAWS, REPLIES, Lanes, judge_of, lane, lanes, weighted
+from tests.search.lanes import REPLIES, Lanes, judge_of, lane, lanes, weighted
 from tests.support import Matrix, Setting, labels_only, setting
 
 from ssba.columns.features import numeric
@@ -132,8 +132,8 @@ class TestFace:
 def test_the_largest_changes_alone_come_for_several_numbers_of_them() -> None:
     one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z[:, 0] >= 1))
     rows, of = largest_only(one.ledger, np.array([[0.1, -3.0, 0.0, 2.0, 1.0]]), zeros(1))
-    assert of.tolist() == [0, 0, 0]
-    assert rows.tolist() == [[0, -3, 0, 0, 0], [0, -3, 0, 2, 0], [0, -3, 0, 2, 1]]
+    assert of.tolist() == [0, 0]
+    assert rows.tolist() == [[0, -3, 0, 0, 0], [0, -3, 0, 2, 0]]
 
 
 class TestTidy:
@@ -143,13 +143,12 @@ class TestTidy:
         tidy(one.ledger, one.at)
         assert one.ledger.best_row.tolist() == [[1.0, 0.0, -0.5, 0.0, 0.0]]
 
-    def test_what_is_most_of_the_length_is_not_tried_without(self) -> None:
+    def test_where_all_changes_are_needed_it_costs_a_row_for_each_number_of_them(self) -> None:
         one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z.sum(axis=1) >= 4)).knows(
             [[1.0, 1.0, 1.0, 1.0, 0.0]]
         )
         tidy(one.ledger, one.at)
-        # One column is half of the length, two are 0.71 and three 0.87 of it.
-        assert len(one.asked) == 2
+        assert np.count_nonzero(one.asked, axis=1).tolist() == [1, 2]
 
     def test_where_nothing_was_found_nothing_is_asked(self) -> None:
         one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z[:, 0] >= 9))
@@ -163,7 +162,7 @@ def after(where: Setting, query: Any, margin: Any, reply: str, rows: Any, *texts
     rows = one.region.pull_in(np.array(rows, dtype=float))[0]
     one.knows(rows)
     herd = broad_steps(one.ledger, Herd(rows, np.zeros(len(rows), dtype=np.int64)))
-    pull_back(one.ledger, herd.rows, herd.at, DRAWS, sections=4)
+    pull_back(one.ledger, herd.rows, herd.at, sections=4)
     return one
 
 
@@ -237,7 +236,7 @@ def is_legal(where: Setting, rows: Matrix) -> bool:
 def pulled(one: Lanes, rows: Any, **how: Any) -> Matrix:
     """Take back the columns of rows of the only region."""
     rows = np.array(rows, dtype=float)
-    return np.asarray(pull_back(one.ledger, rows, zeros(len(rows)), DRAWS, **how)[0])
+    return np.asarray(pull_back(one.ledger, rows, zeros(len(rows)), **how)[0])
 
 
 def by(reached: Any, *texts: str, where: Setting = SPACE, query: Any = START) -> Lanes:
@@ -267,10 +266,9 @@ class TestPullBack:
         assert [len(rows) for rows, _ in one.calls] == [7, 3 + 2, 2 * 3, 2 * 3, 2]
 
     def test_of_columns_that_cannot_go_together_one_stays(self) -> None:
-        """Either of x0 and x1 will do; which one goes is a matter of the order, each row's own."""
-        found = pulled(by(lambda Z: (Z[:, 0] >= 2) | (Z[:, 1] >= 2)), [[4.0, 3.9, 0.0, 0.0]] * 20)
-        assert ((found[:, :2] == 0).sum(axis=1) == 1).all()
-        assert set(np.flatnonzero((found == 0).all(axis=0))) == {2, 3}
+        """Either of x0 and x1 will do: the larger change goes, and the other comes down to 2."""
+        found = pulled(by(lambda Z: (Z[:, 0] >= 2) | (Z[:, 1] >= 2)), [[4.0, 3.2, 0.0, 0.0]])
+        assert found.tolist() == [[0.0, 2.0, 0.0, 0.0]]
 
     def test_rows_that_cannot_become_worthwhile_are_left_out(self) -> None:
         """All can go back but x0, which is at 2 or more: 5 may come down to that, 2 is there."""
@@ -283,7 +281,7 @@ class TestPullBack:
     def test_rows_keep_their_regions(self) -> None:
         two = lanes(SPACE, [START, [1.0] * 4], labels_only(lambda Z: Z[:, 0] >= 2))
         rows = np.array([[4.0, 3.0, 0, 0], [3.0, 3.0, 3.0, 3.0]])
-        found, of = pull_back(two.ledger, rows, two.at, DRAWS)
+        found, of = pull_back(two.ledger, rows, two.at)
         assert of.tolist() == [0, 1]
         np.testing.assert_allclose(found, [[2, 0, 0, 0], [2, 1, 1, 1]])
 
@@ -333,8 +331,8 @@ class TestPullBack:
 
 class TestNeighbours:
     @pytest.mark.parametrize("texts", [[], ["r + n <= 3", "s - r >= 0.5"], ["c == x.c", "r >= x.r"]])
-    @pytest.mark.parametrize("pairs", [0, 3])
-    def test_they_are_feasible_and_legal(self, texts: list[str], pairs: int) -> None:
+    @pytest.mark.parametrize("pairs", [False, True])
+    def test_they_are_feasible_and_legal(self, texts: list[str], pairs: bool) -> None:
         one = by(lambda Z: Z[:, 0] > 9, *texts, where=KINDS, query=QUERY)
         drawn = np.random.default_rng(0).uniform([-5, -5, 0, 0], [5, 5, 2, 1], size=(30, 4))
         parents, fine = one.region.pull_in(drawn)
@@ -353,7 +351,7 @@ class TestNeighbours:
     def test_pairs_take_two_steps_of_different_columns_at_once(self) -> None:
         where = setting(np.array([[-9, -9], [9, 9]]), scale="none")
         one = by(lambda Z: Z[:, 0] > 9, where=where, query=[0, 0])
-        rows, _ = neighbours(one.regions, np.array([[2.0, 2.0]]), zeros(1), pairs=9)
+        rows, _ = neighbours(one.regions, np.array([[2.0, 2.0]]), zeros(1), pairs=True)
         steps = {(2 + i, 2 + j) for i in (-1, 0, 1) for j in (-1, 0, 1)} - {(2, 2)}
         assert {(int(a), int(b)) for a, b in rows.tolist()} == steps
 
@@ -372,8 +370,6 @@ class TestNeighbours:
         assert (changed.sum(axis=1) <= 1).all()
         assert changed[np.arange(len(of)), column].sum() == changed.sum()
 
-    def test_pairs_within_groups_are_all_pairs_of_their_first_members(self) -> None:
-        first, second = pairs_within(np.array([0, 0, 0, 2, 2]), 1)
-        assert list(zip(first.tolist(), second.tolist(), strict=True)) == [(0, 1), (0, 2), (3, 4)]
-        first, second = pairs_within(np.array([0, 0, 0, 2, 2]), 9)
+    def test_pairs_within_groups_are_all_pairs_of_members(self) -> None:
+        first, second = pairs_within(np.array([0, 0, 0, 2, 2]))
         assert list(zip(first.tolist(), second.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (3, 4)]

@@ -1,5 +1,7 @@
 """Where no slope leads: single columns, all around rows, other levels; and which of many columns matter."""
 
+import itertools
+
 import numpy as np
 
 from ssba.arrays import choose, like, namespace
@@ -56,7 +58,7 @@ def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: D
     """
     regions, settings = ledger.regions, SETTINGS.around
     at = _few_columns(ledger, at)
-    for number in range(settings.tries):
+    for number in itertools.count():
         at = at[ledger.goes_on(at)]
         if not len(at):
             return
@@ -67,7 +69,7 @@ def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: D
         way = np.where(regions.moves[of], np.tile(drawn, (len(at), 1)), 0.0)
         way /= np.sqrt((way * way).sum(axis=1))[:, None]
         best = ledger.best_row[of]
-        aims = regions.start[of] + settings.out * ledger.best[of][:, None] * way * regions.scale
+        aims = regions.start[of] + ledger.best[of][:, None] * way * regions.scale
         aims = np.where(regions.moves[of], aims, best)
         pulled, fine = regions.pull_in(aims, of)
         rays = rays_to(ledger, pulled[fine], of[fine])
@@ -95,20 +97,19 @@ def around_best(ledger: Ledger, at: Numbers, draws: Draws) -> None:
     few = _few_columns(ledger, at)
     for place, width in enumerate(settings.balls):
         left = few
-        for number in range(settings.tries):
+        for number in itertools.count():
             left = left[ledger.goes_on(left)]
             if not len(left):
                 break
-            drawn = draws.of("ball", place * settings.tries + number).normal(
-                settings.in_a_ball, regions.x.shape[1]
-            )
+            in_a_ball = settings.directions // len(settings.balls)
+            drawn = draws.of("ball", place).of("try", number).normal(in_a_ball, regions.x.shape[1])
             of = np.repeat(left, len(drawn))
             best, far = ledger.best_row[of], ledger.best[of]
             moves = np.where(regions.moves[of], np.tile(drawn, (len(left), 1)), 0.0)
             aims = best + width * far[:, None] * moves * regions.scale
             pulled, fine = regions.pull_in(aims, of)
             rays = rays_to(ledger, pulled[fine], of[fine])
-            shares = rays.shares((1 - settings.nearer * width) * far[fine])
+            shares = rays.shares((1 - SETTINGS.descent.gain) * far[fine])
             left = _go_in(ledger, rays.rows(np.arange(len(rays.at)), shares), rays.at)
 
 
@@ -134,8 +135,7 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     # Levels are the row's own, and so are numbers that cannot move: regions without donors have none.
     own = regions.discrete | ~regions.free[owner]
     aims = np.concatenate([np.where(own, rows, one) for one in numbers])
-    far, far_of = _far_out(ledger, levels, of)
-    aims, owner = np.concatenate([aims, far]), np.concatenate([np.tile(owner, len(numbers)), far_of])
+    owner = np.tile(owner, len(numbers))
     fine = ~np.isnan(np.where(regions.moves[owner], aims, 0.0)).any(axis=1)
     order = np.argsort(owner[fine], kind="stable")
     aims, owner = aims[fine][order], owner[fine][order]
@@ -147,49 +147,23 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     useful = np.flatnonzero((rays.a > 0) & (rays.distances(np.zeros(len(rays.a))) < before[rays.at]))
     rays = rays.take(useful)
     names, group = np.unique(rays.at, return_inverse=True)
-    crossings = race(rays, group, settings.followed, SETTINGS.descent.tight)
+    crossings = race(rays, group, SETTINGS.columns.followed, SETTINGS.descent.tight)
     ways = ways_from(ledger, crossings.rows, names[crossings.group], None)
     if start_margin is not None and len(ways.at):
         ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
     descend(ledger, ways, start_margin, settings.rounds)
 
 
-def _far_out(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
-    """Return some of the rows with one number changed, either way, as far as that is nearer than the best."""
-    regions, settings = ledger.regions, SETTINGS.levels
-    first = rank_within(at) < settings.far_sets
-    rows, at = rows[first], at[first]
-    who, column = np.nonzero(regions.moves[at])
-    left = ledger.metric.cost(ledger.best[at]) - ledger.metric.cost(ledger.distance(rows, at))
-    length = settings.far_share * ledger.metric.length(left)[who] * regions.scale[column]
-    found = []
-    for sign in (1.0, -1.0):
-        moved = rows[who]
-        moved[np.arange(len(who)), column] += sign * length
-        found.append(moved)
-    return np.concatenate(found), np.concatenate([at[who], at[who]])
-
-
 def _donors(ends: Herd, at: Numbers) -> list[Matrix]:
     """Return, by region, some rows that the search began with, and their mean; NaN where there is none."""
-    count = int(max(at.max(initial=0), ends.at.max(initial=0))) + 1
-    most = SETTINGS.levels.donors
+    most, count = SETTINGS.descent.starts, int(max(at.max(initial=0), ends.at.max(initial=0))) + 1
     place = rank_within(ends.at)
-    found = []
-    for number in range(most):
-        rows = np.full((count, ends.rows.shape[1]), np.nan)
-        chosen = place == number
-        rows[ends.at[chosen]] = ends.rows[chosen]
-        found.append(rows)
-    near = place < most
-    total, size = np.zeros((count, ends.rows.shape[1])), np.zeros(count)
-    for number in range(most):
-        chosen = near & (place == number)
-        total[ends.at[chosen]] += ends.rows[chosen]
-        size[ends.at[chosen]] += 1
-    with np.errstate(invalid="ignore"):
-        found.append(np.where(size[:, None] > 0, total / np.maximum(size, 1)[:, None], np.nan))
-    return found
+    first = ends.take(np.flatnonzero(place < most))
+    rows = np.full((most, count, ends.rows.shape[1]), np.nan)
+    rows[place[place < most], first.at] = first.rows
+    size = np.bincount(first.at, minlength=count)[:, None]
+    total = np.where(np.arange(most)[:, None, None] < size, rows, 0.0).sum(axis=0)
+    return [*rows, np.where(size > 0, total / np.maximum(size, 1), np.nan)]
 
 
 def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
@@ -201,7 +175,7 @@ def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
         regions.discrete[column] & (rows[np.arange(len(who)), column] != start[who, column])
     )
     rows, who, column = rows[single], who[single], column[single]
-    first, second = pairs_within(who, len(who))
+    first, second = pairs_within(who)
     apart = column[first] != column[second]
     first, second = first[apart], second[apart]
     both = rows[second]
@@ -223,9 +197,8 @@ def thin_out(ledger: Ledger, ends: Ends) -> Ends:
     regions = ledger.regions
     kept = ends.take(np.flatnonzero(rank_within(ends.at) == 0))
     start = regions.start[kept.at]
-    sizes = ledger.metric.parts(kept.rows, start)
     back = np.where(regions.free[kept.at], start, kept.rows)
-    rows = as_far_as_possible(ledger, kept.rows, back, kept.at, sizes)
+    rows = as_far_as_possible(ledger, kept.rows, back, kept.at)
     rays = rays_to(ledger, rows, kept.at)
     race(rays, np.arange(len(rows)), 1, SETTINGS.steps.tolerance)
     margin = None if kept.margin is None else np.asarray(ledger.ask(rows, kept.at).margin)

@@ -30,10 +30,9 @@ def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int)
             ledger, parents, parents.with_rows(donors.rows, donors.at), draws.of("swap", number)
         )
         reached = ledger.ask(rows, at).reached
-        hits, at = nearest_few(ledger, rows[reached], at[reached], settings.followed)
+        hits, at = nearest_few(ledger, rows[reached], at[reached], SETTINGS.columns.followed)
         if len(at):
-            worthwhile = settings.worthwhile * ledger.best
-            ends, at = pull_back(ledger, hits, at, draws.of("back", number), worthwhile)
+            ends, at = pull_back(ledger, hits, at, SETTINGS.columns.worthwhile * ledger.best)
             parents = apart(ledger, parents.with_rows(ends, at), settings.parents)
     return parents
 
@@ -56,7 +55,7 @@ def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tup
     favoured = rng.exponential(settings.favour, count).astype(np.int64)
     luck, stretch = rng.random(count), rng.choice(np.array(settings.stretch), count)
     taken = rng.random((count, columns)) < rng.uniform(*settings.taken, size=(count, 1))
-    stays, given_up = rng.choice(np.array(settings.stays), count), rng.random(count)
+    given_up = rng.random(count)
     names, first, size = np.unique(parents.at, return_index=True, return_counts=True)
     _, first_other, size_other = np.unique(others.at, return_index=True, return_counts=True)
     own = parents.rows[(first[:, None] + np.minimum(favoured, size[:, None] - 1)).ravel()]
@@ -66,10 +65,9 @@ def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tup
     far = np.maximum(metric.distance(other, start), 1e-300)
     share = np.tile(stretch, repeat) * np.minimum(settings.near * ledger.best[at] / far, 1.0)
     other = _with_share(ledger, other, start, share)
-    parts = metric.parts(own, start)
-    more = np.tile(taken, (repeat, 1)) & (metric.parts(other, start) > parts)
-    rows = np.where(more, other, own)
-    less = _with_share(ledger, own, start, np.tile(stays, repeat))
+    parts, others_parts = metric.parts(own, start), metric.parts(other, start)
+    rows = np.where(np.tile(taken, (repeat, 1)) & (others_parts > parts), other, own)
+    less = np.where(others_parts < parts, other, start)
     rows = np.where(_one_each(parts**2, np.tile(given_up, repeat)), less, rows)
     rows, fine = regions.pull_in(rows, at)
     fine &= ledger.distance(rows, at) < settings.far * ledger.best[at]
@@ -121,25 +119,15 @@ def apart(ledger: Ledger, herd: Herd, most: int) -> Herd:
     return Herd(rows[kept], at[kept])
 
 
-def trade(ledger: Ledger, at: Numbers, draws: Draws) -> None:
-    """Bring the nearest rows nearer by trades between two columns, until none is a gain.
-
-    Where a trade of the best row was one, the boundary is rugged, and other rows trade, too.
-    """
-    settings = SETTINGS.trades
-    for number in range(settings.rounds):
-        at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]
-        if not len(at):
-            return
+def trade(ledger: Ledger, at: Numbers) -> None:
+    """Bring the nearest rows nearer by trades between two columns, until none is a gain."""
+    while len(at := at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]):
         before = ledger.best[at].copy()
-        near = Herd(ledger.best_row[at], at)
-        if number:
-            near = apart(ledger, Herd(*ledger.nearest(at, settings.near)), settings.several)
-        rows, of = trades(ledger, near.rows, near.at)
+        rows, of = trades(ledger, ledger.best_row[at], at)
         reached = ledger.ask(rows, of).reached
-        hits, of = nearest_few(ledger, rows[reached], of[reached], settings.followed)
+        hits, of = nearest_few(ledger, rows[reached], of[reached], SETTINGS.columns.followed)
         if len(of):
-            pull_back(ledger, hits, of, draws.of("back", number))
+            pull_back(ledger, hits, of)
         at = at[ledger.best[at] < before * (1 - 1e-9)]
 
 
@@ -177,9 +165,7 @@ def trades(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
     paid, all_of = np.concatenate(found)[order], all_of[order]
     pulled, fine = regions.pull_in(paid, at[all_of])
     fine &= ledger.distance(pulled, at[all_of]) < far[all_of] * (1 - 1e-9)
-    pulled, all_of = pulled[fine], all_of[fine]
-    few = rank_within(all_of) < settings.most
-    return pulled[few], at[all_of[few]]
+    return pulled[fine], at[all_of[fine]]
 
 
 def _home(regions: Regions, at: Numbers) -> Matrix:
@@ -201,7 +187,7 @@ def _given_back(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Numbers, Num
     here, home, step = rows[who, column], start[who, column], regions.step[column]
     change = here - home
     one_less = np.where(np.abs(change) > step, here - np.sign(change) * step, home)
-    values = [home, *(home + share * change for share in SETTINGS.trades.left), one_less]
+    values = [home, *(home + share * change for share in SETTINGS.columns.between), one_less]
     found = []
     for value in values:
         back = rows[who]
@@ -215,7 +201,7 @@ def _given_back(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Numbers, Num
     return who[first], column[first], back[first]
 
 
-def without_columns(ledger: Ledger, donors: Herd, at: Numbers, draws: Draws) -> Herd:
+def without_columns(ledger: Ledger, donors: Herd, at: Numbers) -> Herd:
     """Return rows that reach the target without one of the large changes of their region's best row.
 
     They come from donors with that column at the start, whose other columns are taken back.
@@ -238,4 +224,4 @@ def without_columns(ledger: Ledger, donors: Herd, at: Numbers, draws: Draws) -> 
     hits = np.flatnonzero(ledger.ask(rows, of).reached)
     hits = hits[np.lexsort((ledger.distance(rows[hits], of[hits]), lane[hits]))]
     hits = hits[rank_within(lane[hits]) < settings.each]
-    return Herd(*pull_back(ledger, rows[hits], of[hits], draws.of("back")))
+    return Herd(*pull_back(ledger, rows[hits], of[hits]))

@@ -180,7 +180,7 @@ def _nearer_than_start(ledger: Ledger, at: Numbers) -> None:
     """
     while len(at := at[(ledger.best[at] > ledger.regions.begins[at] * (1 + 1e-9)) & ledger.goes_on(at)]):
         before = ledger.best[at].copy()
-        rows, who = neighbours(ledger.regions, ledger.best_row[at], at, pairs=SETTINGS.levels.paired)
+        rows, who = neighbours(ledger.regions, ledger.best_row[at], at, pairs=True)
         nearer = ledger.distance(rows, at[who]) < before[who]
         ledger.ask(rows[nearer], at[who[nearer]])
         at = at[ledger.best[at] < before]
@@ -400,12 +400,12 @@ def _columns_back(search: Search) -> None:
     ledger = search.ledger
     levels = np.setdiff1d(search.on_grid, search.herd.at)
     herd = search.herd.with_rows(*ledger.nearest(levels, 2))
-    search.herd = Herd(*pull_back(ledger, herd.rows, herd.at, search.draws.of("back")))
+    search.herd = Herd(*pull_back(ledger, herd.rows, herd.at))
 
 
 def _without_columns(search: Search) -> None:
     ends = Herd(search.ends.rows, search.ends.at).with_rows(search.donors.rows, search.donors.at)
-    found = without_columns(search.ledger, ends, search.on_grid, search.draws.of("without"))
+    found = without_columns(search.ledger, ends, search.on_grid)
     search.herd = search.herd.with_rows(found.rows, found.at)
 
 
@@ -427,7 +427,7 @@ def _exchange(search: Search) -> None:
 
 
 def _trade(search: Search) -> None:
-    trade(search.ledger, search.on_grid, search.draws.of("trade"))
+    trade(search.ledger, search.on_grid)
 
 
 def _buy(search: Search) -> None:
@@ -439,8 +439,7 @@ def _finely_back(search: Search) -> None:
     ledger = search.ledger
     at = search.found
     at = at[search.steps[at] & ledger.goes_on(at)]
-    sections = SETTINGS.steps.sections
-    pull_back(ledger, ledger.best_row[at], at, search.draws.of("last"), sections=sections)
+    pull_back(ledger, ledger.best_row[at], at, sections=SETTINGS.steps.sections)
 
 
 def _leave_out(search: Search) -> None:

@@ -26,7 +26,7 @@ def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
     The scores of single changes are asked for around the start, the row that missed by least among those
     bought before, and the best row, in turn; until some rounds one after the other gained nothing.
     """
-    settings = SETTINGS.buy
+    settings, worthwhile = SETTINGS.buy, SETTINGS.columns.worthwhile
     at = at[np.isfinite(ledger.best[at])]
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     missed = ledger.regions.start.copy()
@@ -40,16 +40,16 @@ def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
         rows, who = profile.bought(draws.of("buy", number))
         of = at[who]
         rows, fine = ledger.regions.pull_in(rows, of)
-        fine &= ledger.distance(rows, of) < settings.at_most * ledger.best[of]
+        fine &= ledger.distance(rows, of) < worthwhile * ledger.best[of]
         rows, of = rows[fine], of[fine]
         reply = ledger.ask(rows, of)
         margin, reached = np.asarray(reply.margin), reply.reached
         near = np.flatnonzero(~reached & np.isfinite(margin) & (ledger.distance(rows, of) < before[of]))
         best_miss = near[first_of_each(of[near], -margin[near])]
         missed[of[best_miss]] = rows[best_miss]
-        hits, of = nearest_few(ledger, rows[reached], of[reached], settings.followed)
+        hits, of = nearest_few(ledger, rows[reached], of[reached], SETTINGS.columns.followed)
         if len(of):
-            pull_back(ledger, hits, of, draws.of("back", number), settings.at_most * ledger.best)
+            pull_back(ledger, hits, of, worthwhile * ledger.best)
         gained = ledger.best[at] < before[at] * (1 - 1e-9)
         idle[at] = np.where(gained, 0, idle[at] + 1)
 
@@ -77,7 +77,7 @@ class Profile:
         lanes, columns, _ = self.values.shape
         rng = draws.generator
         noise = np.exp(settings.wrong * rng.normal(size=(settings.tried, columns)))
-        doubt = settings.more * rng.random((settings.tried, 1))
+        doubt = settings.wrong * rng.random((settings.tried, 1))
         found, of = [self.rows[:0]], [np.empty(0, dtype=np.int64)]
         for lane in range(lanes):
             usable = self.given[lane] & (self.gain[lane] > _NEVER)
@@ -190,7 +190,7 @@ def _values(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Mask]:
     points = SETTINGS.buy.points
     start, x = regions.start[at], regions.x[at]
     home = np.where(np.isnan(x), start, x)
-    reach = SETTINGS.buy.reach * ledger.best[at][:, None] * regions.scale
+    reach = ledger.best[at][:, None] * regions.scale
     low, high = np.maximum(home - reach, regions.low[at]), np.minimum(home + reach, regions.high[at])
     shares = np.linspace(0, 1, points + 1)[1:] ** 1.5
     down = home[:, :, None] - shares * (home - low)[:, :, None]

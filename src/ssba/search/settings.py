@@ -148,12 +148,12 @@ class NarrowSettings:
 class ColumnSettings:
     """Columns taken back."""
 
-    # So many columns go back at once, the most of them that still reach.
-    at_once: tuple[int, ...] = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
     # A column that cannot go back whole is asked about at these shares of what is left.
     between: tuple[float, ...] = (0.25, 0.5, 0.75)
-    # The order of columns is by size, times the exponential of so much noise.
-    disorder: float = 0.5
+    # Of the rows of a move that reach, so many are followed in each round: their columns are taken back,
+    # unless they would end beyond this factor of the best distance all the same.
+    followed: int = 8
+    worthwhile: float = 1.1
 
 
 @dataclass(frozen=True)
@@ -191,32 +191,27 @@ class StepSettings:
     more_than_enough: float = 2.0
     # A row that snapping moved by more, in scales, shows nothing.
     rounded: float = 1e-5
-    # Few changes instead of many are asked about where they make up this share of the distance.
-    most_of_it: float = 0.7
 
 
 @dataclass(frozen=True)
 class SwapSettings:
     """Exchanges by trial."""
 
-    # Rounds, trials in each, those of them that are followed, and rows that are kept between rounds.
+    # Rounds, trials in each, and rows that are kept between rounds.
     rounds: int = 4
     offspring: int = 96
-    followed: int = 24
     parents: int = 8
     # Kept rows lie this share of their distance apart.
     apart: float = 0.05
     # The mean place of the row that is changed, the nearest being 0.
     favour: float = 1.5
-    # What is left of the column that is given up; and by what the other row's changes are stretched.
-    stays: tuple[float, ...] = (0.0, 0.0, 0.5)
+    # By what the other row's changes are stretched.
     stretch: tuple[float, ...] = (0.5, 0.8, 1.1, 1.4)
     # The share of columns that are taken over, at least and at most.
     taken: tuple[float, float] = (0.2, 0.7)
-    # Rows that are taken from, trials, and what is taken back lie within these factors of the best distance.
+    # Rows that are taken from, and trials, lie within these factors of the best distance.
     near: float = 1.2
     far: float = 2.2
-    worthwhile: float = 1.1
     # A small change is given up as often as one with this share of the cost.
     rarely: float = 0.02
 
@@ -225,17 +220,8 @@ class SwapSettings:
 class TradeSettings:
     """Trades between two columns."""
 
-    rounds: int = 8
     # Of what one change saves another column spends these shares.
     shares: tuple[float, ...] = (0.98, 0.4, 0.1)
-    # A change goes back wholly, by one step, or to these shares of it.
-    left: tuple[float, ...] = (0.25, 0.5, 0.75)
-    # Trades a round at most, and those of them that are followed.
-    most: int = 1000
-    followed: int = 8
-    # Later rounds trade so many rows that lie apart, of so many nearest ones.
-    near: int = 40
-    several: int = 2
     # Without a column: so many of the best row's changes are undone, each in so many rows.
     columns: int = 6
     each: int = 3
@@ -245,23 +231,18 @@ class TradeSettings:
 class BuySettings:
     """Columns chosen by what they gain and cost."""
 
-    # Values to each side of a column, up to this factor of the best distance.
+    # Values to each side of a column, up to the best distance.
     points: int = 10
-    reach: float = 1.0
     # The price of score in distance lies between these, and is halved so often.
     prices: tuple[float, float] = (1e-3, 1e4)
     halvings: int = 10
     # Rounds at most, and those without a gain that end it.
     rounds: int = 12
     idle: int = 3
-    # Ideas of how wrong the gains are in each round, and rows that are followed.
+    # Ideas of how wrong the gains are in each round.
     tried: int = 200
-    followed: int = 8
     # Gains are wrong by the exponential of this much noise, and may be smaller, losses larger, by this share.
     wrong: float = 0.4
-    more: float = 0.4
-    # Only rows within this factor of the best distance are asked about.
-    at_most: float = 1.1
 
 
 @dataclass(frozen=True)
@@ -270,33 +251,22 @@ class AroundSettings:
 
     # Single columns are asked about at this share of the best distance.
     along: float = 0.99
-    # Directions all around a query, in so many rounds while they find something, aimed at this factor.
-    directions: int = 96
-    tries: int = 3
-    out: float = 1.5
-    # Balls around the best row, rows in each, and by which share of its width they lie nearer.
+    # Directions all around a query, and then in balls around the best row, whose widths are these shares of
+    # its distance; again as long as they find something.
+    directions: int = 72
     balls: tuple[float, ...] = (0.2, 0.06, 0.02)
-    in_a_ball: int = 24
-    nearer: float = 0.1
 
 
 @dataclass(frozen=True)
 class LevelSettings:
     """Other levels and whole numbers."""
 
-    # Numbers that go with other levels: the row's own, stretched by this, and those of so many other rows.
+    # Numbers that go with other levels: the row's own, stretched by this, and those of other rows.
     stretch: float = 2.0
-    donors: int = 3
-    # Sets of one or two other levels; the nearest of them also with one number far out, which spends this
-    # share of what is left to the best distance.
+    # Sets of one or two other levels.
     sets: int = 48
-    far_sets: int = 8
-    far_share: float = 0.98
-    # Ways from there, and steps on each.
-    followed: int = 6
+    # Steps on each way from there.
     rounds: int = 2
-    # Steps that are also taken in pairs, beside a start that reaches.
-    paired: int = 24
     # Rows that exchange their cells.
     parents: int = 16
 

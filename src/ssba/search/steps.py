@@ -9,7 +9,7 @@ import numpy as np
 from ssba.arrays import by_row, choose, like, namespace, row_sums, to_numpy
 from ssba.columns.distance import changed_cells
 from ssba.search.descend import Stepper, Ways, between
-from ssba.search.lanes import Draws, Herd, rank_within
+from ssba.search.lanes import Herd, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import Probes, broad_slopes, feet, label_normals, unit
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
@@ -153,7 +153,7 @@ def largest_only(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Num
     start = choose(ledger.regions.start, at)
     parts = ledger.metric.parts(rows, start)
     place = xp.argsort(xp.argsort(-parts, axis=1, stable=True), axis=1, stable=True)
-    sizes = np.array(SETTINGS.columns.at_once)
+    sizes = _doubling(rows.shape[1])
     changed = to_numpy(xp.count_nonzero(parts > 0, axis=1))
     who, number = np.nonzero(sizes[None, :] < changed[:, None])
     kept = choose(place, who) < by_row(sizes[number], rows)
@@ -161,13 +161,12 @@ def largest_only(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Num
 
 
 def tidy(ledger: Ledger, at: Numbers) -> None:
-    """Ask whether the few largest changes of best rows, most of their length, do without the small ones."""
+    """Ask whether the few largest changes of best rows do without the small ones."""
     at = at[np.isfinite(ledger.best[at])]
     rows, who = largest_only(ledger, choose(ledger.best_row, at), at)
     of = at[who]
-    far = ledger.distance(rows, of)
-    fine = ledger.regions.contains(rows, of) & (far > SETTINGS.steps.most_of_it * ledger.best[of])
-    ledger.ask(choose(rows, np.flatnonzero(fine)), of[fine])
+    fine = np.flatnonzero(ledger.regions.contains(rows, of))
+    ledger.ask(choose(rows, fine), of[fine])
 
 
 def broad_steps(ledger: Ledger, herd: Herd) -> Herd:
@@ -217,18 +216,15 @@ def pull_back(
     ledger: Ledger,
     rows: Matrix,
     at: Numbers,
-    draws: Draws,
     worthwhile: Vector | None = None,
     sections: int = 2,
 ) -> tuple[Matrix, Numbers]:
     """Take every column of each row back toward the start, as far as the target stays reached.
 
     First whole columns go back, then parts of those that had to stay, each as far as it can go alone: to
-    within ``4**-sections`` of its change. Columns with a large change tend to come first, in an order of
-    its own for each row. Rows that would lie beyond what is `worthwhile` for their region even if all of them
-    could go back together are left out. Rows of one region stand next to each other.
+    within ``4**-sections`` of its change. Columns with a large change come first. Rows that would lie beyond
+    what is `worthwhile` for their region even if all of them could go back together are left out.
     """
-    regions, metric = ledger.regions, ledger.metric
     for whole in (True, False):
         if not len(rows):
             break
@@ -236,11 +232,7 @@ def pull_back(
         if worthwhile is not None:
             kept = np.flatnonzero(ledger.distance(limits, at) <= worthwhile[at])
             rows, limits, at = rows[kept], limits[kept], at[kept]
-        place = rank_within(at)
-        block = draws.of("whole" if whole else "part").normal(int(place.max(initial=0)) + 1, rows.shape[1])
-        noise = block[place]
-        sizes = metric.parts(rows, regions.start[at]) * np.exp(SETTINGS.columns.disorder * noise)
-        rows = as_far_as_possible(ledger, rows, limits, at, sizes)
+        rows = as_far_as_possible(ledger, rows, limits, at)
     return rows, at
 
 
@@ -284,15 +276,16 @@ def _partial_limits(ledger: Ledger, rows: Matrix, at: Numbers, sections: int) ->
     return found
 
 
-def as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers, sizes: Matrix) -> Matrix:
+def as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers) -> Matrix:
     """Bring the cells of rows to their limits, the largest first; those that cannot go with the rest stay."""
     regions, now = ledger.regions, rows.copy()
     differs = changed_cells(rows, limits)
+    sizes = ledger.metric.parts(rows, regions.start[at])
     order = np.argsort(np.where(differs, -sizes, np.inf), axis=1, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(rows.shape[1])[None, :], axis=1)
     count, done = differs.sum(axis=1), np.zeros(len(rows), dtype=np.int64)
-    at_once = np.array(SETTINGS.columns.at_once)
+    at_once = _doubling(rows.shape[1])
     while True:
         going = np.flatnonzero((done < count) & ledger.goes_on(at))
         if not len(going):
@@ -310,6 +303,11 @@ def as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers
         # Of several that are fine the last one counts, which goes farthest.
         now[who[fine]], gone[who[fine]] = asked[fine], size[fine]
         done[going] += gone[going]
+
+
+def _doubling(most: int) -> Numbers:
+    """Return 1, 2, 4 and so on, up to so many."""
+    return np.asarray(2 ** np.arange(most.bit_length()))
 
 
 def steps_of(regions: Regions, z: Matrix, at: Numbers) -> tuple[Matrix, Numbers, Numbers]:
@@ -336,15 +334,15 @@ def _levels_of(regions: Regions, z: Matrix, at: Numbers, j: int) -> tuple[Matrix
     return rows, who, np.full(len(who), j)
 
 
-def neighbours(regions: Regions, z: Matrix, at: Numbers, pairs: int = 0) -> tuple[Matrix, Numbers]:
+def neighbours(regions: Regions, z: Matrix, at: Numbers, pairs: bool = False) -> tuple[Matrix, Numbers]:
     """Return feasible rows one step, or one level, away from rows, and whose they are.
 
-    With `pairs`, so many single steps of each row are also taken together with every other one.
+    With `pairs`, any two single steps of a row are also taken together.
     """
     singles, who, column = steps_of(regions, z, at)
     rows, of = [singles], [who]
     if pairs and len(singles):
-        first, second = pairs_within(who, pairs)
+        first, second = pairs_within(who)
         fine = column[first] != column[second]
         first, second = first[fine], second[fine]
         both = singles[second]
@@ -358,10 +356,8 @@ def neighbours(regions: Regions, z: Matrix, at: Numbers, pairs: int = 0) -> tupl
     return pulled[fine], all_of[fine]
 
 
-def pairs_within(group: Numbers, most: int) -> tuple[Numbers, Numbers]:
-    """Return pairs of members of the same group: each of the first `most` with every later one."""
-    rank = rank_within(group)
-    size = np.bincount(group)[group]
-    later = np.where(rank < most, size - rank - 1, 0)
+def pairs_within(group: Numbers) -> tuple[Numbers, Numbers]:
+    """Return pairs of members of the same group: each with every later one."""
+    later = np.bincount(group)[group] - rank_within(group) - 1
     first = np.repeat(np.arange(len(group)), later)
     return first, first + 1 + rank_within(first)
