@@ -217,12 +217,6 @@ def test_the_columns_that_tell_are_found(reply: str) -> None:
     assert np.flatnonzero(columns_that_tell(one.ledger, one.at)[0]).tolist() == [3, 50, 170]
 
 
-def test_all_columns_matter_where_most_of_them_do() -> None:
-    one = lane(wide(), [0.0] * WIDTH, judge_of(lambda Z: Z.sum(axis=1) - 20, "labels"))
-    ends = Ends(np.ones((1, WIDTH)), one.at, None)
-    assert columns_that_matter(one.ledger, ends).all()
-
-
 @BOTH
 def test_steps_of_few_of_many_columns_are_come_down_to(reply: str) -> None:
     """Half a unit in each of the three columns."""

@@ -131,7 +131,7 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     rows = np.concatenate([near, best, levels])
     owner = np.concatenate([at[who], at, of])
     start = regions.start[owner]
-    numbers = [start + settings.stretch * (rows - start), *(one[owner] for one in donors)]
+    numbers = [start + SETTINGS.steps.more_than_enough * (rows - start), *(one[owner] for one in donors)]
     # Levels are the row's own, and so are numbers that cannot move: regions without donors have none.
     own = regions.discrete | ~regions.free[owner]
     aims = np.concatenate([np.where(own, rows, one) for one in numbers])
@@ -206,12 +206,11 @@ def thin_out(ledger: Ledger, ends: Ends) -> Ends:
 
 
 def columns_that_matter(ledger: Ledger, ends: Ends) -> Mask:
-    """Return by region which columns its end changes; all of them where these are not few."""
+    """Return by region which columns its end changes."""
     regions = ledger.regions
     matter = np.zeros_like(regions.free)
     matter[ends.at] = changed_cells(ends.rows, regions.start[ends.at])
-    few = matter.sum(axis=1) <= SETTINGS.narrow.share * regions.free.sum(axis=1)
-    return np.asarray(matter | ~few[:, None])
+    return matter
 
 
 def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
@@ -219,8 +218,8 @@ def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
 
     By labels, those that alone make its best row miss.
     """
-    settings, regions = SETTINGS.narrow, ledger.regions
-    width = settings.width * ledger.best[at]
+    regions = ledger.regions
+    width = SETTINGS.descent.tree_step * ledger.best[at]
     if ledger.has_scores:
         slopes = broad_slopes(ledger, regions.start[at], at, width)
     else:
@@ -228,7 +227,7 @@ def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
     size = np.abs(slopes)
     place = np.argsort(np.argsort(-size, axis=1, kind="stable"), axis=1, kind="stable")
     telling: Mask = np.zeros_like(regions.free)
-    telling[at] = (size > 0) & (place < settings.more)
+    telling[at] = (size > 0) & (place < SETTINGS.narrow.more)
     return telling
 
 

@@ -55,7 +55,7 @@ def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tup
     favoured = rng.exponential(settings.favour, count).astype(np.int64)
     luck, stretch = rng.random(count), rng.choice(np.array(settings.stretch), count)
     taken = rng.random((count, columns)) < rng.uniform(*settings.taken, size=(count, 1))
-    given_up = rng.random(count)
+    stays, given_up = rng.choice(np.array(settings.stays), count), rng.random(count)
     names, first, size = np.unique(parents.at, return_index=True, return_counts=True)
     _, first_other, size_other = np.unique(others.at, return_index=True, return_counts=True)
     own = parents.rows[(first[:, None] + np.minimum(favoured, size[:, None] - 1)).ravel()]
@@ -65,20 +65,18 @@ def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tup
     far = np.maximum(metric.distance(other, start), 1e-300)
     share = np.tile(stretch, repeat) * np.minimum(settings.near * ledger.best[at] / far, 1.0)
     other = _with_share(ledger, other, start, share)
-    parts, others_parts = metric.parts(own, start), metric.parts(other, start)
-    rows = np.where(np.tile(taken, (repeat, 1)) & (others_parts > parts), other, own)
-    less = np.where(others_parts < parts, other, start)
+    parts = metric.parts(own, start)
+    more = np.tile(taken, (repeat, 1)) & (metric.parts(other, start) > parts)
+    rows = np.where(more, other, own)
+    less = _with_share(ledger, own, start, np.tile(stays, repeat))
     rows = np.where(_one_each(parts**2, np.tile(given_up, repeat)), less, rows)
     rows, fine = regions.pull_in(rows, at)
-    fine &= ledger.distance(rows, at) < settings.far * ledger.best[at]
     return rows[fine], at[fine]
 
 
 def _one_each(costs: Matrix, drawn: Vector) -> Mask:
     """Mark one of the changed cells of each row, mostly one that costs much."""
-    total = costs.sum(axis=1, keepdims=True)
-    weights = costs + SETTINGS.swaps.rarely * total * (costs > 0)
-    level = weights.cumsum(axis=1)
+    level = costs.cumsum(axis=1)
     place = (level <= drawn[:, None] * level[:, -1:]).sum(axis=1)
     return np.asarray(np.arange(costs.shape[1]) == place[:, None])
 
@@ -206,13 +204,13 @@ def without_columns(ledger: Ledger, donors: Herd, at: Numbers) -> Herd:
 
     They come from donors with that column at the start, whose other columns are taken back.
     """
-    regions, settings = ledger.regions, SETTINGS.trades
+    regions = ledger.regions
     at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at]) & np.isin(at, donors.at)]
     donors = donors.of(at)
     start = regions.start[at]
     parts = ledger.metric.parts(ledger.best_row[at], start)
     place = np.argsort(np.argsort(-parts, axis=1, kind="stable"), axis=1, kind="stable")
-    who, column = np.nonzero((place < settings.columns) & (parts > 0) & regions.free[at])
+    who, column = np.nonzero((place < SETTINGS.columns.followed) & (parts > 0) & regions.free[at])
     names, first, size = np.unique(donors.at, return_index=True, return_counts=True)
     slot = np.searchsorted(names, at[who])
     lane = np.repeat(np.arange(len(who)), size[slot])
@@ -223,5 +221,5 @@ def without_columns(ledger: Ledger, donors: Herd, at: Numbers) -> Herd:
     rows, of, lane = rows[fine], of[fine], lane[fine]
     hits = np.flatnonzero(ledger.ask(rows, of).reached)
     hits = hits[np.lexsort((ledger.distance(rows[hits], of[hits]), lane[hits]))]
-    hits = hits[rank_within(lane[hits]) < settings.each]
+    hits = hits[rank_within(lane[hits]) < SETTINGS.descent.starts]
     return Herd(*pull_back(ledger, rows[hits], of[hits]))

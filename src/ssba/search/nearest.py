@@ -249,7 +249,7 @@ def _race_and_descend(search: Search) -> None:
     ledger, ends = search.ledger, search.ends
     # Where stored points or the slope at the query tell which way to go, that way comes first.
     led = search.one_way[ends.at]
-    first = ends.take(np.flatnonzero(led & (rank_within(ends.at) < SETTINGS.stored.runners)))
+    first = ends.take(np.flatnonzero(led & (rank_within(ends.at) < SETTINGS.descent.starts)))
     aside, second, more = Ends.none(ledger), 1, SETTINGS.descent.starts
     if ledger.is_beside:
         second, more = SETTINGS.beside.second, SETTINGS.beside.starts
@@ -357,7 +357,7 @@ def _around(search: Search) -> None:
 
 def _tell_steps(search: Search) -> None:
     """Tell where the boundary has steps, and take rows on it there, more of them than ways were followed."""
-    ledger, best, settings = search.ledger, search.best, SETTINGS.steps
+    ledger, best = search.ledger, search.best
     rough = best.flat.copy()
     doubtful = np.flatnonzero(~rough if search.by_labels else ~rough & ~best.optimal)
     rough[doubtful] = has_steps(ledger, best.take(doubtful), search.by_labels)
@@ -377,7 +377,7 @@ def _tell_steps(search: Search) -> None:
     if search.start_margin is not None and ends.margin is not None:
         margins = search.start_margin[ends.at], ends.margin
     rays = rays_to(ledger, ends.rows, ends.at)
-    crossings = race(rays, group, settings.starts, settings.tolerance, margins=margins)
+    crossings = race(rays, group, SETTINGS.columns.followed, SETTINGS.steps.tolerance, margins=margins)
     search.herd = Herd(crossings.rows, names[crossings.group])
     search.donors = search.herd
 
@@ -415,15 +415,15 @@ def _other_levels(search: Search) -> None:
 
 
 def _exchange(search: Search) -> None:
-    """Exchange cells: in many rounds where there are steps and labels only, in one where there are levels."""
+    """Exchange cells: among rows on steps, and among the nearest rows where there are levels."""
     ledger, settings = search.ledger, SETTINGS.swaps
     names = np.unique(search.herd.at)
     steps, levels = names[search.steps[names]], names[~search.steps[names]]
     parents = search.herd.of(steps).with_rows(ledger.best_row[steps], steps)
     swap(ledger, parents, search.donors, search.draws.of("swap"), settings.rounds)
-    parents = Herd(*ledger.nearest(levels, SETTINGS.levels.parents))
+    parents = Herd(*ledger.nearest(levels, settings.parents))
     ends = Herd(search.ends.rows, search.ends.at).of(levels)
-    swap(ledger, parents, ends, search.draws.of("swap levels"), 1)
+    swap(ledger, parents, ends, search.draws.of("swap levels"), settings.rounds)
 
 
 def _trade(search: Search) -> None:

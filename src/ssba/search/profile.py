@@ -5,6 +5,7 @@ add up, it is known from there what any choice of values gains and costs. The ch
 expected to reach the target are asked about, and what came of them is where to look next.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
     at = at[np.isfinite(ledger.best[at])]
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     missed = ledger.regions.start.copy()
-    for number in range(settings.rounds):
+    for number in itertools.count():
         at = at[ledger.goes_on(at) & (idle[at] < settings.idle)]
         if not len(at):
             return
@@ -50,7 +51,7 @@ def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
         hits, of = nearest_few(ledger, rows[reached], of[reached], SETTINGS.columns.followed)
         if len(of):
             pull_back(ledger, hits, of, worthwhile * ledger.best)
-        gained = ledger.best[at] < before[at] * (1 - 1e-9)
+        gained = ledger.best[at] < before[at] * (1 - SETTINGS.descent.gain)
         idle[at] = np.where(gained, 0, idle[at] + 1)
 
 

@@ -137,11 +137,8 @@ class NarrowSettings:
     # Beyond so many free columns only those that matter are searched. 1,000 columns with trees end at a
     # distance of 18.6 without this, and at a tenth of it with it; up to 150 it is not needed.
     columns: int = 150
-    # They are few if they are at most this share of all.
-    share: float = 0.5
-    # Columns beside them: so many, that change the score most over this share of the distance.
+    # Columns beside those that a row cannot do without: so many, that change the score most.
     more: int = 50
-    width: float = 0.15
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,7 @@ class ColumnSettings:
     between: tuple[float, ...] = (0.25, 0.5, 0.75)
     # Of the rows of a move that reach, so many are followed in each round: their columns are taken back,
     # unless they would end beyond this factor of the best distance all the same.
-    followed: int = 8
+    followed: int = 6
     worthwhile: float = 1.1
 
 
@@ -160,10 +157,9 @@ class ColumnSettings:
 class StepSettings:
     """How steps are told, and gone down."""
 
-    # Rows on steps that are followed, and how closely their crossings are known.
-    starts: int = 6
+    # How closely the crossings of rows on steps are known.
     tolerance: float = 0.02
-    # By scores so many of them follow labels, and so many slopes of the score.
+    # By scores so many of the rows on steps follow labels, and so many slopes of the score.
     by_labels: int = 2
     by_scores: int = 4
     # Normals are looked at over these shares of the distance, one after the other, and how by labels.
@@ -173,24 +169,19 @@ class StepSettings:
     fan: tuple[float, ...] = (0.15, 0.3, 0.6, 1.0, 1.5)
     # Columns of the best row are taken back to within 4 to the power of minus this.
     sections: int = 4
-    # Columns that can go back for a gain below `little` may only show a way that ended early: asked again.
+    # Columns that can go back for a gain below `little` may only show a way that ended early, unless they can
+    # so many times. Without an end to the doubts cancer-forest ends 6% farther by labels, and with 0.005 for
+    # `little` heart-whole-xgboost 4%.
     doubts: int = 3
     little: float = 0.008
-    # A column that makes up more than `large` of the squared distance goes back by `less` while the others go
-    # on by what that takes and a `surplus`, unless that is beyond `more`: a smooth boundary allows for it.
-    less: float = 0.02
-    large: float = 0.05
-    more: float = 0.1
-    surplus: float = 0.005
-    # Faces by labels: of so many columns with the largest slopes, those with a share above `counts`, this far
-    # before the boundary, each goes by this factor of what crosses it; so many that all cross are a slope.
-    face_columns: int = 6
-    surely: int = 4
+    # A smooth boundary allows for this: a column with a share of the squared distance above `counts` goes
+    # back by `less`, while the others go on by more than enough, this factor of what that takes.
     counts: float = 0.1
-    before: float = 2e-3
+    less: float = 0.02
     more_than_enough: float = 2.0
-    # A row that snapping moved by more, in scales, shows nothing.
-    rounded: float = 1e-5
+    # And for this, by labels: from so far before the boundary each column with such a share of the normal
+    # crosses it, if it goes by the same factor of what that takes.
+    before: float = 2e-3
 
 
 @dataclass(frozen=True)
@@ -205,15 +196,13 @@ class SwapSettings:
     apart: float = 0.05
     # The mean place of the row that is changed, the nearest being 0.
     favour: float = 1.5
-    # By what the other row's changes are stretched.
+    # What is left of the column that is given up.
+    stays: tuple[float, ...] = (0.0, 0.0, 0.5)
+    # By what the other row's changes are stretched, brought within this factor of the best distance; and the
+    # share of columns that are taken over, at least and at most.
     stretch: tuple[float, ...] = (0.5, 0.8, 1.1, 1.4)
-    # The share of columns that are taken over, at least and at most.
-    taken: tuple[float, float] = (0.2, 0.7)
-    # Rows that are taken from, and trials, lie within these factors of the best distance.
     near: float = 1.2
-    far: float = 2.2
-    # A small change is given up as often as one with this share of the cost.
-    rarely: float = 0.02
+    taken: tuple[float, float] = (0.2, 0.7)
 
 
 @dataclass(frozen=True)
@@ -222,9 +211,6 @@ class TradeSettings:
 
     # Of what one change saves another column spends these shares.
     shares: tuple[float, ...] = (0.98, 0.4, 0.1)
-    # Without a column: so many of the best row's changes are undone, each in so many rows.
-    columns: int = 6
-    each: int = 3
 
 
 @dataclass(frozen=True)
@@ -236,8 +222,7 @@ class BuySettings:
     # The price of score in distance lies between these, and is halved so often.
     prices: tuple[float, float] = (1e-3, 1e4)
     halvings: int = 10
-    # Rounds at most, and those without a gain that end it.
-    rounds: int = 12
+    # Rounds without a gain that end it.
     idle: int = 3
     # Ideas of how wrong the gains are in each round.
     tried: int = 200
@@ -261,30 +246,22 @@ class AroundSettings:
 class LevelSettings:
     """Other levels and whole numbers."""
 
-    # Numbers that go with other levels: the row's own, stretched by this, and those of other rows.
-    stretch: float = 2.0
     # Sets of one or two other levels.
     sets: int = 48
     # Steps on each way from there.
     rounds: int = 2
-    # Rows that exchange their cells.
-    parents: int = 16
 
 
 @dataclass(frozen=True)
 class StoredSettings:
     """Planes through stored boundary points."""
 
-    # A plane needs so many points for each column, and takes no more than so many.
+    # A plane needs so many points for each column.
     fewest: int = 2
-    most: int = 20
-    # Points count by the nearness to this power; a little of the identity keeps the fit solvable.
+    # Points count by the nearness to this power.
     fading: int = 4
-    ridge: float = 1e-6
-    # Rows beyond the plane, in shares of the way to it; stored points to begin with; ways that come first.
+    # Rows beyond the plane, in shares of the way to it.
     beyond: tuple[float, ...] = (1.03, 1.15, 1.5)
-    ends: int = 15
-    runners: int = 2
 
 
 @dataclass(frozen=True)

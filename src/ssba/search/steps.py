@@ -36,8 +36,7 @@ def has_steps(ledger: Ledger, best: Ways, by_labels: bool) -> Mask:
             return told
         rough = is_rough(ledger, rows, best.at[asking], distance, slack)
         asking, distance = asking[rough], distance[rough]
-        at = best.at[asking]
-        nearer = ledger.best[at]
+        nearer = ledger.best[best.at[asking]]
         little = ((1 - settings.little) * distance < nearer) & (nearer < distance)
         told[asking[~little]] = True
         asking, distance = asking[little], nearer[little]
@@ -59,8 +58,7 @@ def shows_face(ledger: Ledger, best: Ways) -> tuple[Mask, Mask]:
     normal = np.where(columns, best.normal, 0.0)
     rise, length = (normal * way).sum(axis=1), np.sqrt((normal * normal).sum(axis=1))
     share = np.abs(normal) / np.maximum(length, 1e-300)[:, None]
-    place = np.argsort(np.argsort(-share, axis=1, kind="stable"), axis=1, kind="stable")
-    tried = (place < settings.face_columns) & (share > settings.counts)
+    tried = share > settings.counts
     fine = ~best.straight & (columns.sum(axis=1) > 1) & (rise > 0) & (tried.sum(axis=1) > 1)
     who, column = np.nonzero(tried & fine[:, None])
     before = -settings.before * way
@@ -75,7 +73,8 @@ def shows_face(ledger: Ledger, best: Ways) -> tuple[Mask, Mask]:
     of = np.concatenate([who, alone])
     rows = regions.snap(wanted, at[of])
     # A column at its bound cannot show anything.
-    fits = ((np.abs(rows - wanted) <= settings.rounded * regions.scale) | np.isnan(wanted)).all(axis=1)
+    moved = np.abs(rows - wanted) > SETTINGS.descent.closely * regions.scale
+    fits = (~moved | np.isnan(wanted)).all(axis=1)
     last = np.arange(len(of)) >= len(who)
     crossing = np.bincount(of[fits & ~last], minlength=len(at))
     clear = (crossing > 1) & (np.bincount(of[fits & last], minlength=len(at)) > 0)
@@ -85,7 +84,7 @@ def shows_face(ledger: Ledger, best: Ways) -> tuple[Mask, Mask]:
     before_reached = np.bincount(of[kept], weights=reached & last[kept], minlength=len(at)) > 0
     clear &= ~before_reached
     face = clear & (2 * crossed < crossing)
-    return face, clear & (crossed == crossing) & (crossing >= settings.surely)
+    return face, clear & (crossed == crossing)
 
 
 def is_rough(ledger: Ledger, rows: Matrix, at: Numbers, distance: Vector, slack: float) -> Mask:
@@ -123,7 +122,7 @@ def is_rough(ledger: Ledger, rows: Matrix, at: Numbers, distance: Vector, slack:
 def _traded(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
     """Return rows with one large change a little smaller and all others more than make up for it.
 
-    None where the others would have to go far, or cannot because of a bound or a grid.
+    None where the others cannot because of a bound or a grid.
     """
     regions, settings = ledger.regions, SETTINGS.steps
     xp, there = namespace(rows), like(at, rows)
@@ -133,8 +132,8 @@ def _traded(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]
     parts = ledger.metric.parts(rows, start)
     total = xp.clip(xp.sum(parts**2, axis=1), 1e-300, None)
     shares = xp.where(moves, parts**2 / total[:, None], 0.0)
-    more = (settings.less * shares + settings.surplus) / xp.clip(1 - shares, 1e-9, None)
-    probes = Probes.of((shares > settings.large) & (more < settings.more))
+    more = settings.more_than_enough * settings.less * shares / xp.clip(1 - shares, 1e-9, None)
+    probes = Probes.of(shares > settings.counts)
     who, owner = probes.who, probes.owner
     factors = xp.ones_like(choose(rows, owner)) * (1 + more[owner, probes.cell])[:, None]
     factors[probes.place, probes.cell] = 1 - settings.less

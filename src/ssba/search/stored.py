@@ -42,7 +42,7 @@ def stored_ends(ledger: Ledger, stored: Sequence[Stored | None], at: Numbers) ->
         normal = plane_through(ledger, own.rows[inside], int(number))
         if normal is not None:
             normals[number] = normal
-            known[int(number)] = own.rows[inside & own.reaching][: settings.ends]
+            known[int(number)] = own.rows[inside & own.reaching][: SETTINGS.starts.known]
     laid = np.array(sorted(known), dtype=np.int64)
     if not len(laid):
         return Ends.none(ledger), normals
@@ -56,7 +56,7 @@ def stored_ends(ledger: Ledger, stored: Sequence[Stored | None], at: Numbers) ->
     rows, fine = regions.pull_in(rays.rows(who, np.tile(beyond, len(laid))), laid[who])
     ends = _first_that_reach(ledger, rows[fine], laid[who[fine]])
     # With labels only it is known what the model says of the points; margins must be asked for.
-    most = settings.runners if ledger.has_scores else settings.ends
+    most = SETTINGS.descent.starts if ledger.has_scores else SETTINGS.starts.known
     points = np.concatenate([known[int(number)][:most] for number in laid])
     of = np.repeat(laid, [len(known[int(number)][:most]) for number in laid])
     if ledger.has_scores:
@@ -85,7 +85,6 @@ def plane_through(ledger: Ledger, rows: Matrix, number: int) -> Vector | None:
     start, columns = regions.start[number], np.flatnonzero(regions.moves[number])
     alike = ((rows == start) | ~regions.discrete).all(axis=1)
     moves = ((rows[alike] - start) / regions.scale)[:, columns]
-    moves = moves[: settings.most * len(columns)]
     if len(columns) < 2 or len(moves) < settings.fewest * len(columns):
         return None
     normal = np.zeros(len(start))
@@ -96,7 +95,4 @@ def plane_through(ledger: Ledger, rows: Matrix, number: int) -> Vector | None:
 def _fitted(moves: Matrix) -> Vector:
     length = np.maximum(np.sqrt((moves * moves).sum(axis=1)), 1e-300)
     weight = (length.min() / length) ** SETTINGS.stored.fading
-    weighted = moves * weight[:, None]
-    square = weighted.T @ weighted
-    square += SETTINGS.stored.ridge * np.trace(square) / len(square) * np.eye(len(square))
-    return np.asarray(np.linalg.solve(square, weighted.T @ weight))
+    return np.asarray(np.linalg.lstsq(moves * weight[:, None], weight)[0])
