@@ -198,7 +198,7 @@ def answers(count: int, device: str, repeats: int) -> Answers:
     found = np.array([one.best.distance for one in explained if one.best is not None])
     own = np.array([list(one.best.values.values()) for one in explained if one.best is not None])
     others = np.repeat(data[reaches][:24, None], len(queries), axis=1)
-    ratio = found / limits(model, queries, [own, *others], data.std(axis=0), device)
+    ratio = found / np.minimum(found, limits(model, queries, [own, *others], data.std(axis=0), device))
     rows = float(np.mean([one.rows_used for one in explained]))
     return Answers(
         statistics.median(whole), sum(searched) / repeats, float(ratio.mean()), float(ratio.max()), rows

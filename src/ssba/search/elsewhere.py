@@ -210,7 +210,7 @@ def columns_that_matter(ledger: Ledger, ends: Ends) -> Mask:
     regions = ledger.regions
     matter = np.zeros_like(regions.free)
     matter[ends.at] = changed_cells(ends.rows, regions.start[ends.at])
-    return matter
+    return np.asarray(matter)
 
 
 def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
