@@ -2,9 +2,9 @@
 
 Distances are in the metric's units, shares are of the distance of the best row unless said otherwise.
 `benchmarks/SETTINGS.md` shows what half and double of a number do to distances and rows, for those of races,
-starts and half of the descent so far (`python -m benchmarks.ablate settings`). Most make no difference
-between the two: they bound an effort that ends by itself before, or say what is near enough. Those that do
-have their measurement here.
+starts and half of the descent so far (`python -m benchmarks.ablate settings`), and what was tried with those
+of other moves. Most make no difference between the two: they bound an effort that ends by itself before, or
+say what is near enough. Those that do have their measurement here.
 """
 
 from dataclasses import dataclass, field
@@ -170,8 +170,8 @@ class StepSettings:
     # Columns of the best row are taken back to within 4 to the power of minus this.
     sections: int = 4
     # Columns that can go back for a gain below `little` may only show a way that ended early, unless they can
-    # so many times. Without an end to the doubts cancer-forest ends 6% farther by labels, and with 0.005 for
-    # `little` heart-whole-xgboost 4%.
+    # so many times. Without an end to the doubts one query of cancer-forest ends 25% farther, and with
+    # 0.005 for `little` heart-whole-xgboost 4%, both by labels.
     doubts: int = 3
     little: float = 0.008
     # A smooth boundary allows for this: a column with a share of the squared distance above `counts` goes
