@@ -239,18 +239,18 @@ class TestMany:
         rules = [ssba.within(name, amount=0.1) for name in ("x0", "x1", "x2")]
         explainer.explain(rows[0], rules)
         calls.clear()
-        alone, most = [], 0
+        alone, in_all = [], 0
         for row in rows:
             calls.clear()
             alone.append(explainer.explain(row, rules))
-            most = max(most, len(calls))
+            in_all += len(calls)
         calls.clear()
         together = explainer.explain_many(rows, rules)
         assert {answer.status for answer in together} == {"bounded"}
         assert [answer.bounded for answer in together] == [answer.bounded for answer in alone]
         assert [answer.rows_used for answer in together] == [answer.rows_used for answer in alone]
-        # Another call for each of them would be 30 more.
-        assert len(calls) < most + 30
+        # Some go on where others have ended, so that it is a little more than one of them takes.
+        assert len(calls) < 2 * in_all / len(rows)
 
     def test_rows_are_allowed_alike_alone_and_among_others(self) -> None:
         explainer, _ = self.explainer_that_counts()

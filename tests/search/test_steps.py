@@ -132,8 +132,8 @@ class TestFace:
 def test_the_largest_changes_alone_come_for_several_numbers_of_them() -> None:
     one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z[:, 0] >= 1))
     rows, of = largest_only(one.ledger, np.array([[0.1, -3.0, 0.0, 2.0, 1.0]]), zeros(1))
-    assert of.tolist() == [0, 0]
-    assert rows.tolist() == [[0, -3, 0, 0, 0], [0, -3, 0, 2, 0]]
+    assert of.tolist() == [0, 0, 0]
+    assert rows.tolist() == [[0, -3, 0, 0, 0], [0, -3, 0, 2, 0], [0, -3, 0, 2, 1]]
 
 
 class TestTidy:
@@ -148,7 +148,7 @@ class TestTidy:
             [[1.0, 1.0, 1.0, 1.0, 0.0]]
         )
         tidy(one.ledger, one.at)
-        assert np.count_nonzero(one.asked, axis=1).tolist() == [1, 2]
+        assert np.count_nonzero(one.asked, axis=1).tolist() == [1, 2, 3]
 
     def test_where_nothing_was_found_nothing_is_asked(self) -> None:
         one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z[:, 0] >= 9))

@@ -234,7 +234,7 @@ def capped(state: QueryState, search: Asking[Answer], archive: Archive, most: fl
     all that a smaller one asked. Only the budget's or the time's end counts as having been stopped.
     """
     was_stopped = archive.stopped
-    running = recorded(search, archive, archive.rows_asked + most, state.limits.is_over, _left(state))
+    running = recorded(search, archive, archive.rows_asked + most, _is_over(state), _left(state))
     answer = yield from metered(state, running, archive)
     _note_end(state, archive, was_stopped)
     return answer
@@ -248,7 +248,7 @@ def scouted(
     Its misses are not noted: they are not all rows that the options allow.
     """
     state.found.scouts.append(archive)
-    running = recorded(search, archive, most, state.limits.is_over, _left(state))
+    running = recorded(search, archive, most, _is_over(state), _left(state))
     try:
         asked = next(running)
         while True:
@@ -259,6 +259,11 @@ def scouted(
     finally:
         running.close()
         _note_end(state, archive, was_stopped=False)
+
+
+def _is_over(state: QueryState) -> Callable[[], bool]:
+    """Return what tells that there is no more time, or where calls are dear no more of them."""
+    return lambda: state.limits.is_over() or state.calls_left <= 0
 
 
 def _left(state: QueryState) -> Callable[[], float]:

@@ -31,8 +31,6 @@ from ssba.search.starts import Pool, Pools
 # Of the regions of a query so many are searched side by side, the nearest first; the next where one of them
 # begins nearer than what was found.
 _WAVES = (4, 16, 64)
-FEW_CALLS = {"scores": 19, "labels": 34}
-"""In how many calls one search asks where they are dear; checks before and after it take up to six."""
 
 Chosen = Sequence[tuple[int, int]]
 """Regions to search: the numbers of queries, and of regions of theirs."""
@@ -249,8 +247,7 @@ def _few_calls(states: States) -> Numbers | None:
     """Return in how many more calls each query may be searched where calls are dear."""
     if not states[0].has_few_calls:
         return None
-    most = FEW_CALLS["scores" if states[0].engine.judging.gives_margins else "labels"]
-    return np.array([max(most - state.spent.calls, 0) for state in states])
+    return np.array([state.calls_left for state in states])
 
 
 def _one_by_one(ask: Callable[[Matrix, Numbers], Reply], Z: Matrix, query: Numbers) -> Reply:
@@ -353,6 +350,8 @@ def _replies(asked: Sequence[tuple[QueryState, Matrix | Freely]], *, freely: boo
     sizes = [len(own) for own in rows]
     query = np.repeat(np.arange(len(asked)), sizes)
     reply = door_of(states, freely=freely).ask(np.concatenate(rows), query)
+    for state in states:
+        state.spent.calls += 1
     ends = np.cumsum([0, *sizes]).tolist()
     return [
         Reply(reply.reached[begin:end], None if reply.margin is None else reply.margin[begin:end])

@@ -99,7 +99,7 @@ def search_other_columns(state: QueryState) -> Searching[None]:
 
 def _may_search(state: QueryState) -> bool:
     most = _SEARCHES_AN_ANSWER * state.options.k
-    return state.may_go_on and state.found.column_searches < most
+    return state.may_go_on and state.calls_left > 0 and state.found.column_searches < most
 
 
 def _count(state: QueryState, rows: list[Vector]) -> int:

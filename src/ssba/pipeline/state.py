@@ -27,6 +27,10 @@ Ended = Literal["rows", "seconds", "calls", "interrupted"]
 """What ends a search before it is done: a part of the budget, the few calls allowed, or Ctrl-C."""
 
 
+# In how many calls searches ask where they are dear; checks before and after them take up to six.
+_FEW_CALLS = {"scores": 19, "labels": 34}
+
+
 @dataclass
 class Clock:
     """How long the last model call took, in seconds."""
@@ -259,6 +263,14 @@ class QueryState:
         """Whether calls are dear, by the options or else by the model's own word."""
         asked = self.options.calls
         return self.engine.costly if asked is None else asked == "few"
+
+    @property
+    def calls_left(self) -> float:
+        """In how many more calls a search may ask where they are dear; elsewhere there is no limit."""
+        if not self.has_few_calls:
+            return math.inf
+        most = _FEW_CALLS["scores" if self.engine.judging.gives_margins else "labels"]
+        return max(most - self.spent.calls, 0)
 
     @property
     def has_enough(self) -> bool:

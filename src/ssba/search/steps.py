@@ -152,7 +152,7 @@ def largest_only(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Num
     start = choose(ledger.regions.start, at)
     parts = ledger.metric.parts(rows, start)
     place = xp.argsort(xp.argsort(-parts, axis=1, stable=True), axis=1, stable=True)
-    sizes = _doubling(rows.shape[1])
+    sizes = _growing(rows.shape[1])
     changed = to_numpy(xp.count_nonzero(parts > 0, axis=1))
     who, number = np.nonzero(sizes[None, :] < changed[:, None])
     kept = choose(place, who) < by_row(sizes[number], rows)
@@ -284,7 +284,7 @@ def as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(rows.shape[1])[None, :], axis=1)
     count, done = differs.sum(axis=1), np.zeros(len(rows), dtype=np.int64)
-    at_once = _doubling(rows.shape[1])
+    at_once = _growing(rows.shape[1])
     while True:
         going = np.flatnonzero((done < count) & ledger.goes_on(at))
         if not len(going):
@@ -304,9 +304,12 @@ def as_far_as_possible(ledger: Ledger, rows: Matrix, limits: Matrix, at: Numbers
         done[going] += gone[going]
 
 
-def _doubling(most: int) -> Numbers:
-    """Return 1, 2, 4 and so on, up to so many."""
-    return np.asarray(2 ** np.arange(most.bit_length()))
+def _growing(most: int) -> Numbers:
+    """Return 1, 2, 3, 5, 8 and so on, up to so many, each the sum of the two before."""
+    sizes = [1, 2]
+    while sizes[-1] < most:
+        sizes.append(sizes[-1] + sizes[-2])
+    return np.array(sizes)
 
 
 def steps_of(regions: Regions, z: Matrix, at: Numbers) -> tuple[Matrix, Numbers, Numbers]:
