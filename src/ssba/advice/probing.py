@@ -4,11 +4,14 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ssba.advice.context import Context
 from ssba.models.targets import Goal
-from ssba.pipeline.answer import is_there, move_requests, search_requests
+from ssba.pipeline.answer import is_there, look_at_requests, move_requests, search_requests
 from ssba.pipeline.asking import predictions
 from ssba.pipeline.evidence import evidence_of
+from ssba.pipeline.look import LOOK_ROWS
 from ssba.pipeline.state import Limits, QueryState
 from ssba.progress import unwatched
 from ssba.results.explanation import Counterfactual, Explanation, Status
@@ -98,6 +101,26 @@ class Prober:
         fresh = dict(zip(new, found, strict=True))
         self.known |= {key: one for key, one in fresh.items() if one is not None}
         return [fresh.get(key) if key in new else self.known[key] for key in keys]
+
+    def looks(self, contexts: Sequence[Context], reserve: int = 0) -> list[Find | None]:
+        """Tell for all contexts in few rows whether anything reaches; one that is missed is no proof.
+
+        What was found before is where it begins. What a whole search would tell is left to `first_finds`.
+        """
+        keys = [_key(one) for one in contexts]
+        new = {key: one for key, one in zip(keys, contexts, strict=True) if key not in self.known}
+        found = self._run(list(new.values()), LOOK_ROWS, reserve, self._looked)
+        self.known |= {key: one for key, one in zip(new, found, strict=True) if one is not None}
+        return [self.known.get(key) for key in keys]
+
+    def _looked(self, contexts: list[Context]) -> list[Find]:
+        engine, requests = contexts[0].engine, [one.request(self.goal) for one in contexts]
+        reached = [engine.space.encode_row(one.best.values) for one in self.known.values() if one.best]
+        known = np.stack(reached) if reached else contexts[0].x[None, :][:0]
+        states = look_at_requests(engine, requests, contexts[0].rows, known, self.done)
+        found = [replace(_find(one), is_nearest=False) for one in states]
+        # More rows might show what a look missed, unless there is proof that nothing is there.
+        return [replace(one, is_complete=bool(one.best or one.proof)) for one in found]
 
     def has_found(self, context: Context) -> bool:
         """Tell whether a first find was made under these very constraints and options."""

@@ -35,8 +35,6 @@ from ssba.results.why_not import Binding, Relaxation, WhyNot
 
 # Pairs that are left out together, the most promising first, and those of them that are narrowed down.
 _MOST_PAIRS, _PAIRS_NARROWED = 100, 8
-# What the search without a pair may spend: where none is found it takes some 700 rows in 13 columns.
-_ROWS_A_PAIR = 1000
 
 Conditions = tuple[Condition, ...]
 
@@ -97,34 +95,51 @@ class _Inquiry:
                 terms = one.widest(terms)
             contexts.append(terms.of(self.context))
         if len(sets[0]) > 1:
-            return self._finds(contexts, _ROWS_A_PAIR, reserve=self.prober.rows_left // 2)
-        return self.prober.moves_instead(contexts, self._finds(contexts))
+            return self._looks(contexts, reserve=self.prober.rows_left // 2)
+        return self.prober.moves_instead(contexts, self._looks(contexts))
 
     def flips(self, terms: Sequence[Terms]) -> list[Verdict | None]:
         """Tell under which terms a counterfactual is found; None where the budget is spent."""
-        outcome = self._finds([one.of(self.context) for one in terms])
+        outcome = self._looks([one.of(self.context) for one in terms])
         return [None if one is None else Verdict(one.best is not None, one) for one in outcome]
 
-    def _finds(
-        self, contexts: Sequence[Context], rows: int = SEARCH_ROWS, reserve: int = 0
-    ) -> list[Find | None]:
-        """Look for a counterfactual of each context; one with room around it takes a whole search."""
+    def _looks(self, contexts: Sequence[Context], reserve: int = 0) -> list[Find | None]:
+        """Look for any counterfactual of each context; one with room around it takes a whole search."""
+        if self.context.options.radius is not None:
+            return self.prober.search(contexts, SEARCH_ROWS, reserve)
+        return self.prober.looks(contexts, reserve)
+
+    def _finds(self, contexts: Sequence[Context], rows: int = SEARCH_ROWS) -> list[Find | None]:
+        """Search for a counterfactual of each context, as `explain` does, to the first that is found."""
         has_ball = self.context.options.radius is not None
-        return (self.prober.search if has_ball else self.prober.first_finds)(contexts, rows, reserve)
+        return (self.prober.search if has_ball else self.prober.first_finds)(contexts, rows)
+
+    def nearest(self, terms: Sequence[Terms]) -> list[Find | None]:
+        """Search for the nearest counterfactual under each of some terms.
+
+        More is asked at once, as where calls are dear: few searches go side by side here, and each of their
+        calls takes longer than what is asked in it.
+        """
+        contexts = [one.of(self.context) for one in terms]
+        return self.prober.search(
+            [replace(one, options=replace(one.options, calls="few")) for one in contexts]
+        )
 
     def explained(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Search for the nearest counterfactual under the terms of attempts for which just one was found.
 
         Bounds that were brought down to what was found are asked about here for the first time: an attempt
-        under which the search finds nothing is dropped, and so is one for which no budget is left to ask.
+        under which nothing is found, here or before, is dropped; also where no budget is left to ask.
         """
         first = [one for one in attempts if one.outcome is not None and not one.outcome.is_nearest]
-        terms = [one.at(one.high, self.terms).of(self.context) for one in first]
+        terms = [one.at(one.high, self.terms) for one in first]
         found = [one for one in attempts if one.outcome is None or one.outcome.is_nearest]
-        for one, nearest in zip(first, self.prober.search(terms), strict=True):
-            if nearest is not None and nearest.best is not None:
+        for one, own, nearest in zip(first, terms, self.nearest(terms), strict=True):
+            was_found = self.prober.has_found(own.of(self.context))
+            best = None if nearest is None else nearest.best
+            if best is not None and not (was_found and one.distance < best.distance):
                 found.append(replace(one, outcome=nearest))
-            elif nearest is None and self.prober.has_found(one.at(one.high, self.terms).of(self.context)):
+            elif was_found:
                 found.append(one)
         return found
 
@@ -184,9 +199,9 @@ def _brought_down(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attemp
     """Bring attempts down to what their nearest counterfactuals need, where these are found so as well."""
     lower = [to_nearest(inquiry.context, one) for one in attempts]
     changed = [i for i, one in enumerate(lower) if one.high != attempts[i].high]
-    terms = [lower[i].at(lower[i].high, inquiry.terms).of(inquiry.context) for i in changed]
+    terms = [lower[i].at(lower[i].high, inquiry.terms) for i in changed]
     found = list(attempts)
-    for i, nearest in zip(changed, inquiry.prober.search(terms), strict=True):
+    for i, nearest in zip(changed, inquiry.nearest(terms), strict=True):
         if nearest is not None and nearest.best is not None:
             found[i] = replace(lower[i], outcome=nearest)
     return found

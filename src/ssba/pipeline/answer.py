@@ -21,6 +21,7 @@ import numpy as np
 
 from ssba.boundary.bisection import Asking
 from ssba.columns.layout import RowLabel
+from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
 from ssba.constraints.regions.compile import Compiled, clashing, compile_queries
 from ssba.engine import Engine
@@ -35,6 +36,7 @@ from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.course import Stage
 from ssba.pipeline.evidence import ask_all_nearer, evidence_of, gather_evidence, search_in_shells
+from ssba.pipeline.look import LOOK_ROWS, can_climb, follow_scores, pull_in_known
 from ssba.pipeline.margins import ball_holds, push_off_boundary
 from ssba.pipeline.max_changes import refuse_too_few_changes, search_few
 from ssba.pipeline.nearest_rows import run_stages, search_nearest
@@ -127,15 +129,44 @@ def _explain(
 
 
 def search_requests(
-    engine: Engine, requests: Sequence[Request], limits: Limits, done: Callable[[], object] = unwatched
+    engine: Engine,
+    requests: Sequence[Request],
+    limits: Limits,
+    done: Callable[[], object] = unwatched,
+    search_open: Callable[[States], None] | None = None,
 ) -> list[QueryState]:
-    """Search for answers to requests about one row whose goal is known, and end there."""
+    """Search for answers to requests about one row whose goal is known, and end there.
+
+    `search_open` is what searches where the model's inside does not tell; all that there is, if not given.
+    """
     states = compiled_states(engine, requests, limits)
     searched = _not_there_yet(states)
-    search(searched, None)
+    search(searched, None, search_open)
     for _ in searched:
         done()
     return states
+
+
+def look_at_requests(
+    engine: Engine,
+    requests: Sequence[Request],
+    rows: int,
+    known: Matrix,
+    done: Callable[[], object] = unwatched,
+) -> list[QueryState]:
+    """Find out in few rows whether requests about one row have an answer at all, and end there.
+
+    `known` are rows that reach the goal, under whatever constraints.
+    """
+    limits = Limits(min(rows, LOOK_ROWS), until_found=True)
+    return search_requests(engine, requests, limits, done, partial(_look, known=known))
+
+
+def _look(states: States, known: Matrix) -> None:
+    pull_in_known(states, known)
+    open_states = [state for state in states if not state.found.has_hits]
+    follow_scores([state for state in open_states if can_climb(state)])
+    search_queries([state for state in open_states if not can_climb(state)])
 
 
 def move_requests(engine: Engine, requests: Sequence[Request]) -> list[QueryState]:
@@ -224,7 +255,11 @@ def _not_there_yet(states: States) -> list[QueryState]:
     return [state for state in states if state.query.regions and not is_there(state, mine)]
 
 
-def search(states: States, boundary: EncodedPoints | None) -> None:
+def search(
+    states: States,
+    boundary: EncodedPoints | None,
+    search_open: Callable[[States], None] | None = None,
+) -> None:
     """Find answers: exactly where the model can be read, else by search; and check them."""
     if not states:
         return
@@ -234,7 +269,7 @@ def search(states: States, boundary: EncodedPoints | None) -> None:
     give_starts(wanting, boundary)
     for state in wanting:
         _check_neighbours(state)
-    search_queries(wanting)
+    (search_open or search_queries)(wanting)
     tighten_exactly(wanting)
     for state in states:
         state.spent.ran_out = state.was_stopped
