@@ -47,9 +47,9 @@ def demo(
     answers = explain_all(study, study.at_risk.index)
     print_overview(console, answers)
     patient = choose_patient(study, answers) if patient is None else patient
-    answer = print_answer(console, study, patient)
+    answer = print_answer(console, study, patient, answers)
     if misses := [one for one, other in answers.items() if other.status == "bounded" and one != patient]:
-        print_answer(console, study, nearest_miss(study, {one: answers[one] for one in misses}))
+        print_answer(console, study, nearest_miss(study, {one: answers[one] for one in misses}), answers)
     pictures = draw_pictures(console, study, patient, answer, out)
     write_reports(
         console,
@@ -130,9 +130,14 @@ def print_overview(console: Console, answers: Answers) -> None:
     console.print(f"\nWithin these rules the answer can be turned for {turned} of the {len(answers)}.\n")
 
 
-def print_answer(console: Console, study: Study, patient: int) -> Explanation:
-    """Show what would turn one patient's answer step by step, or what is in the way where nothing does."""
-    answer = study.explainer.explain(study.held_out.loc[patient], study.rules)
+def print_answer(console: Console, study: Study, patient: int, answers: Answers) -> Explanation:
+    """Show what would turn one patient's answer step by step, or what is in the way where nothing does.
+
+    Patients whom the model takes for ill are among the `answers`: these are the same alone and among others.
+    """
+    if patient not in answers:
+        answers = explain_all(study, [patient])
+    answer = answers[patient]
     proposed = answer.best or answer.bounded
     outcome = {"found": ": the nearest change", "bounded": ": only a bounded move"}.get(answer.status, "")
     console.print(f"{describe_patient(study, patient)}{outcome}", style="bold")
