@@ -106,7 +106,6 @@ def test_first_finds_are_remembered_unless_the_budget_ended_the_search(context: 
     used = prober.rows_used
     assert prober.first_finds(contexts, rows=10_000) == found
     assert prober.rows_used == used
-    assert [prober.has_found(one) for one in under(context, 3, 0.5, 2.9)] == [True, False, False]
     (cut,) = prober.first_finds(under(context, 0.4), rows=5)
     assert cut is not None
     assert not cut.is_complete

@@ -58,7 +58,8 @@ class Prober:
     """Searches for one query under changing constraints, until the budget is spent.
 
     `most_rows` bounds what all searches may spend together; `ran_out` tells that some were not run for it.
-    `done` is called as each search ends. `known` are first finds under constraints and options.
+    `done` is called as each search ends. `known` are first finds under constraints and options, `seen` what
+    looks found there.
     """
 
     goal: Goal
@@ -67,6 +68,7 @@ class Prober:
     ran_out: bool = False
     done: Callable[[], object] = unwatched
     known: dict[Hashable, Find] = field(default_factory=dict)
+    seen: dict[Hashable, Find] = field(default_factory=dict)
 
     @property
     def rows_left(self) -> int:
@@ -103,29 +105,23 @@ class Prober:
         return [fresh.get(key) if key in new else self.known[key] for key in keys]
 
     def looks(self, contexts: Sequence[Context], reserve: int = 0) -> list[Find | None]:
-        """Tell for all contexts in few rows whether anything reaches; one that is missed is no proof.
+        """Tell in few rows under which contexts anything reaches; what is missed may be there all the same.
 
-        What was found before is where it begins. What a whole search would tell is left to `first_finds`.
+        What was found before is where it begins. It need not be found by `explain`, as what searches find is.
         """
         keys = [_key(one) for one in contexts]
-        new = {key: one for key, one in zip(keys, contexts, strict=True) if key not in self.known}
+        new = {key: one for key, one in zip(keys, contexts, strict=True) if key not in self.seen}
         found = self._run(list(new.values()), LOOK_ROWS, reserve, self._looked)
-        self.known |= {key: one for key, one in zip(new, found, strict=True) if one is not None}
-        return [self.known.get(key) for key in keys]
+        self.seen |= {key: one for key, one in zip(new, found, strict=True) if one is not None}
+        return [self.seen.get(key) for key in keys]
 
     def _looked(self, contexts: list[Context]) -> list[Find]:
         engine, requests = contexts[0].engine, [one.request(self.goal) for one in contexts]
-        reached = [engine.space.encode_row(one.best.values) for one in self.known.values() if one.best]
+        finds = (*self.seen.values(), *self.known.values())
+        reached = [engine.space.encode_row(one.best.values) for one in finds if one.best]
         known = np.stack(reached) if reached else contexts[0].x[None, :][:0]
         states = look_at_requests(engine, requests, contexts[0].rows, known, self.done)
-        found = [replace(_find(one), is_nearest=False) for one in states]
-        # More rows might show what a look missed, unless there is proof that nothing is there.
-        return [replace(one, is_complete=bool(one.best or one.proof)) for one in found]
-
-    def has_found(self, context: Context) -> bool:
-        """Tell whether a first find was made under these very constraints and options."""
-        known = self.known.get(_key(context))
-        return known is not None and known.best is not None
+        return [replace(_find(one), is_nearest=False) for one in states]
 
     def _is_known(self, key: Hashable) -> bool:
         """Tell whether a search was made that more rows would not change."""

@@ -88,15 +88,22 @@ class _Inquiry:
         """Look for answers without each set of conditions; on pairs half of what is left may be spent."""
         if not sets:
             return []
-        contexts = []
-        for conditions in sets:
-            terms = self.terms
-            for one in conditions:
-                terms = one.widest(terms)
-            contexts.append(terms.of(self.context))
+        contexts = [self._widest(one) for one in sets]
         if len(sets[0]) > 1:
             return self._looks(contexts, reserve=self.prober.rows_left // 2)
         return self.prober.moves_instead(contexts, self._looks(contexts))
+
+    def searched_without(self, sets: Sequence[Conditions]) -> list[Find | None]:
+        """Search for answers without each set, as `explain` does: they may need less of it than a look's."""
+        if self.context.options.radius is not None:
+            return [None] * len(sets)
+        return self.prober.first_finds([self._widest(one) for one in sets])
+
+    def _widest(self, conditions: Conditions) -> Context:
+        terms = self.terms
+        for one in conditions:
+            terms = one.widest(terms)
+        return terms.of(self.context)
 
     def flips(self, terms: Sequence[Terms]) -> list[Verdict | None]:
         """Tell under which terms a counterfactual is found; None where the budget is spent."""
@@ -115,32 +122,34 @@ class _Inquiry:
         return (self.prober.search if has_ball else self.prober.first_finds)(contexts, rows)
 
     def nearest(self, terms: Sequence[Terms]) -> list[Find | None]:
-        """Search for the nearest counterfactual under each of some terms.
+        """Return the nearest counterfactual under each of some terms under which `explain` finds one.
 
         More is asked at once, as where calls are dear: few searches go side by side here, and each of their
-        calls takes longer than what is asked in it.
+        calls takes longer than what is asked in it. So what is found may be a little nearer, or farther, than
+        what `explain` finds.
         """
         contexts = [one.of(self.context) for one in terms]
-        return self.prober.search(
-            [replace(one, options=replace(one.options, calls="few")) for one in contexts]
-        )
+        first = self._finds(contexts)
+        found = [one is not None and one.best is not None for one in first]
+        few = [replace(one, options=replace(one.options, calls="few")) for one in contexts]
+        closer = iter(self.prober.search([one for one, is_found in zip(few, found, strict=True) if is_found]))
+        return [
+            _nearer(one, next(closer)) if is_found else one
+            for one, is_found in zip(first, found, strict=True)
+        ]
 
     def explained(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Search for the nearest counterfactual under the terms of attempts for which just one was found.
 
-        Bounds that were brought down to what was found are asked about here for the first time: an attempt
-        under which nothing is found, here or before, is dropped; also where no budget is left to ask.
+        Most were only looked at: an attempt under which the search finds nothing is dropped, and so is one
+        for which no budget is left to ask.
         """
         first = [one for one in attempts if one.outcome is not None and not one.outcome.is_nearest]
-        terms = [one.at(one.high, self.terms) for one in first]
         found = [one for one in attempts if one.outcome is None or one.outcome.is_nearest]
-        for one, own, nearest in zip(first, terms, self.nearest(terms), strict=True):
-            was_found = self.prober.has_found(own.of(self.context))
-            best = None if nearest is None else nearest.best
-            if best is not None and not (was_found and one.distance < best.distance):
-                found.append(replace(one, outcome=nearest))
-            elif was_found:
-                found.append(one)
+        nearest = self.nearest([one.at(one.high, self.terms) for one in first])
+        for one, other in zip(first, nearest, strict=True):
+            if other is not None and other.best is not None:
+                found.append(replace(one, outcome=_nearer(one.outcome, other)))
         return found
 
     def flips_as_explained(self, terms: Sequence[Terms]) -> list[Verdict | None]:
@@ -186,6 +195,12 @@ def _answer(inquiry: _Inquiry) -> WhyNot:
     )
 
 
+def _nearer(one: Find | None, other: Find | None) -> Find | None:
+    """Return the find whose counterfactual is nearer; either may have none."""
+    known = [find for find in (one, other) if find is not None and find.best is not None]
+    return min(known, key=lambda find: find.best.distance if find.best else math.inf, default=one)
+
+
 def _checked(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
     """Bring relaxations that flip down as far as each of their bounds goes alone, and check that."""
     flipping = [one for one in attempts if one.flips]
@@ -211,8 +226,10 @@ def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[F
     """Return a small relaxation of each set without which the query has an answer, or feasible rows."""
     known = [(one, outcome) for one, outcome in zip(sets, left_out, strict=True) if outcome is not None]
     flipping = [(one, outcome) for one, outcome in known if outcome.best is not None]
+    again = zip(flipping, inquiry.searched_without([one for one, _ in flipping]), strict=True)
+    wanted = [*flipping, *((one, other) for (one, _), other in again if other is not None and other.best)]
     found = _narrowed_to_flips(
-        inquiry, [attempt for one, outcome in flipping for attempt in _attempts(inquiry, one, outcome)]
+        inquiry, [attempt for one, outcome in wanted for attempt in _attempts(inquiry, one, outcome)]
     )
     # Where no ladder leads to an answer, or the search missed it there, leaving out is what is known to do.
     done = [set(one.conditions) for one in found]
@@ -245,6 +262,7 @@ def _attempts(inquiry: _Inquiry, conditions: Conditions, outcome: Find) -> list[
 
 def _narrowed_to_flips(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
     """Verify attempts, at the end of their ladders where they fail, and narrow down those that hold."""
+    attempts = list({one.at(one.high, inquiry.terms): one for one in attempts}.values())
     failed, holding = _verified(inquiry, attempts)
     wider = [replace(one, high=tuple(ladder.most for ladder in one.ladders)) for one in failed]
     _, again = _verified(

@@ -21,7 +21,8 @@ from ssba.search.starts import combined_changes, single_changes
 LOOK_ROWS = 400
 """What a look may spend: 9 in 10 of the searches that find anything do so within 240 rows."""
 
-# Of the rows that reach elsewhere so many are pulled into a region: those that this changes least.
+# Of the rows that reach elsewhere so many are asked about in a region: those that being pulled in changes
+# least, and as many that come nearest to the query.
 _PULLED = 24
 # Columns go these shares of the way to their ends, all in one call, for so many rounds at most.
 _SHARES = (1.0, 0.4, 0.1, 0.03, 0.01, 0.003)
@@ -41,7 +42,8 @@ def _pulled_in(state: QueryState, known: Matrix) -> Searching[None]:
         rows, fine = archive.region.pull_in(known)
         rows = rows[fine]
         moved = np.asarray(state.engine.metric.distance(rows, known[fine]))
-        rows = rows[np.argsort(moved, kind="stable")[:_PULLED]]
+        orders = [np.argsort(far, kind="stable")[:_PULLED] for far in (moved, state.distance(rows))]
+        rows = rows[np.concatenate(orders)]
         yield from capped(state, asking(rows[different(rows)]), archive, np.inf)
         if state.found.has_hits:
             return
