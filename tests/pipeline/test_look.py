@@ -26,7 +26,7 @@ def label(rows: Any) -> Any:
 
 @pytest.fixture(scope="module", params=[chance, label])
 def context(request: pytest.FixtureRequest) -> Context:
-    engine = ssba.Explainer(request.param, DATA, target=1, scale="none")._engine
+    engine = ssba.Explainer(request.param, DATA, target=1, distance=ssba.Distance(scale="none"))._engine
     return Context(engine, engine.space.encode_row([0.0, 0.0, 0.0]))
 
 
