@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import Matrix, on_torch
 
-from ssba.columns.distance import Distance, Metric, Norm, distance_from, flat, least_distance, nearest_few
+from ssba.columns.distance import Distance, Metric, Norm, distance_from, flat, least_distance, nearest_numbers
 from ssba.columns.features import Feature
 from ssba.columns.space import build_space
 from ssba.errors import ArgumentError, SchemaError
@@ -213,7 +213,7 @@ def test_the_nearest_few_are_those_of_all_distances_and_of_equal_ones_the_first(
 ) -> None:
     metric, Z, rows = measure(norm), rows_of(count, seed, offset), rows_of(others, seed + 1, offset)
     rows = rows[np.arange(others) // 2]
-    near, far = nearest_few(metric, Z, rows, few)
+    near, far = nearest_numbers(metric, Z, rows, few)
     for z, own, lengths in zip(Z, near, far, strict=True):
         distances = metric.distance(rows, z)
         assert own.tolist() == np.argsort(distances, kind="stable")[:few].tolist()

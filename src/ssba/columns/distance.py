@@ -254,10 +254,10 @@ def _spread(Z: NDArray[np.float64], scale: ScaleName) -> NDArray[np.float64]:
 
 def least_distance(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:
     """Return how far each row of `Z` is from the nearest of some rows; infinite where there are none."""
-    return nearest_few(metric, Z, rows, 1)[1][:, 0] if len(rows) else np.full(len(Z), np.inf)
+    return nearest_numbers(metric, Z, rows, 1)[1][:, 0] if len(rows) else np.full(len(Z), np.inf)
 
 
-def nearest_few(metric: Metric, Z: Matrix, rows: Matrix, count: int) -> tuple[Integers, Matrix]:
+def nearest_numbers(metric: Metric, Z: Matrix, rows: Matrix, count: int) -> tuple[Integers, Matrix]:
     """Return the numbers of the `count` rows nearest to each row of `Z`, and how far they are.
 
     They are in order; of equally near ones the first come first. In L2 a matrix product tells which rows may

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arrays import blocks, lowest
-from ssba.columns.distance import nearest_few
+from ssba.columns.distance import nearest_numbers
 from ssba.columns.space import Matrix
 from ssba.index.encoded_points import EncodedPoints
 from ssba.index.retrieval.finder import Query as Lookup
@@ -69,7 +69,7 @@ def _note_nearest(states: States) -> None:
         regions = Regions(tuple(state.query.regions[0] for state in same), np.arange(len(same)))
         whole = hold_all(regions, regions.query, rows)
         held = np.flatnonzero(whole)
-        _note(same, held, rows, *nearest_few(engine.metric, regions.x[held], rows, _JUDGED_FIRST))
+        _note(same, held, rows, *nearest_numbers(engine.metric, regions.x[held], rows, _JUDGED_FIRST))
         cut = np.flatnonzero(~whole)
         for part in blocks(len(cut), rows.size):
             some = cut[part]

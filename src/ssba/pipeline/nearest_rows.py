@@ -75,7 +75,8 @@ def _search(states: States, chosen: Chosen) -> None:
     if device is not None:
         fits = fit_beside(states, [(number, states[number].query.regions[i]) for number, i in chosen])
         left = [one for one, fine in zip(chosen, fits, strict=True) if not fine]
-        left += _search_beside(states, [one for one in chosen if one not in set(left)], device)
+        fitting = [one for one, fine in zip(chosen, fits, strict=True) if fine]
+        left += _search_beside(states, fitting, device)
     if left:
         ledger = ledger_of(states, [(number, states[number].query.regions[i]) for number, i in left])
         _search_in(ledger, states, left)

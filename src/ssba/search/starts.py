@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ssba.arrays import blocks, by_row, choose, like, lowest, namespace, row_sums
-from ssba.columns.distance import nearest_few
+from ssba.columns.distance import nearest_numbers
 from ssba.search.lanes import Draws, are_repeats, different, first_of_each, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import feet, score_slopes, unit
@@ -121,7 +121,7 @@ class Pools:
         # On a device measuring all of them takes less than telling which to measure.
         whole = np.zeros(len(at), dtype=bool) if self.ledger.is_beside else hold_all(regions, at, rows)
         if whole.any():
-            found[whole] = nearest_few(metric, regions.x[at[whole]], rows, most)[0]
+            found[whole] = nearest_numbers(metric, regions.x[at[whole]], rows, most)[0]
         cut = np.flatnonzero(~whole)
         for part in blocks(len(cut), rows.shape[0] * rows.shape[1], rows):
             there = like(at[cut[part]], rows)
