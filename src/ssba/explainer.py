@@ -279,19 +279,15 @@ class Explainer:
         **fields
             Single options by name, such as ``k=3`` or ``max_changes=2``; see `Options`.
         """
-        if target is not OWN_TARGET:
-            other = self.toward(target)
-            return other.explain(
-                row, constraints, options=options, budget=budget, boundary=boundary, **fields
-            )
-        engine = self._engine
+        asked = self if target is OWN_TARGET else self.toward(target)
+        engine = asked._engine
         refuse_targets(constraints, engine.judging.model.classes)
         x = engine.space.encode_row(row)
         given = constraint_list(constraints, engine.space.by_name)
         for hint in small_percents(x[None, :], [given], engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
         request = Request(x, given, self._checked(options, fields), row_label=row_label(row))
-        return self._answer([request], budget, boundary, (False, 1))[0]
+        return asked._answer([request], budget, boundary, (False, 1))[0]
 
     def explain_many(
         self,
