@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from ssba.arrays import blocks, like, lowest, namespace, to_numpy
+from ssba.arrays import blocks, in_blocks, like, lowest, namespace, to_numpy
 
 
 def test_the_namespace_is_that_of_the_arrays() -> None:
@@ -54,3 +54,12 @@ def test_blocks_cover_everything_once_and_are_never_empty(count: int, cells: int
     parts = [list(range(count))[part] for part in blocks(count, cells)]
     assert [one for part in parts for one in part] == list(range(count))
     assert [] not in parts
+
+
+@pytest.mark.parametrize("count", [0, 1, 100, 1000])
+@pytest.mark.parametrize("kind", [np.asarray, torch.as_tensor])
+def test_work_in_blocks_comes_out_as_if_done_at_once(count: int, kind: Any) -> None:
+    rows, factors = kind(np.arange(2.0 * count).reshape(count, 2)), kind(np.arange(1.0 * count))
+    made = in_blocks(lambda some, by: some * by[:, None], 1 << 12, rows, factors)
+    np.testing.assert_array_equal(to_numpy(made), to_numpy(rows * factors[:, None]))
+    assert type(made) is type(rows)

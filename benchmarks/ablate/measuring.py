@@ -7,7 +7,7 @@ from statistics import mean
 from typing import Literal
 
 import numpy as np
-from benchmarks.golden.asking import numbers
+from benchmarks.golden.asking import QUERIES, numbers
 from benchmarks.golden.table import Half, in_half
 from benchmarks.nearest.cases import Case
 from benchmarks.nearest.limits import Limits
@@ -22,7 +22,10 @@ Place = tuple[str, By]
 
 @dataclass(frozen=True)
 class Found:
-    """What each query gave: its distance over the limit, infinite where nothing was found, and its rows."""
+    """What each query gave: its distance over the limit, infinite where nothing was found, and its rows.
+
+    Where no limits are kept for a case, as it comes out in other environments, these are plain distances.
+    """
 
     over_limit: tuple[float, ...]
     rows: tuple[int, ...]
@@ -42,8 +45,9 @@ class Found:
 
 
 def chosen(case: Case, limits: Limits, half: Half, most: int | None) -> list[int]:
-    """The queries of one half of a case, with limits, up to so many."""
-    return [i for i in numbers(case, limits) if in_half(i, half)][:most]
+    """The queries of one half of a case, with limits where some are known, up to so many."""
+    known = numbers(case, limits) or list(range(2 * QUERIES))
+    return [i for i in known if in_half(i, half)][:most]
 
 
 def measure(case: Case, by: By, which: Sequence[int], limits: Limits) -> Found:
@@ -57,7 +61,7 @@ def measure(case: Case, by: By, which: Sequence[int], limits: Limits) -> Found:
     known = [limits.get(case, i) for i in which]
     return Found(
         tuple(
-            one.best.distance / limit.distance if one.best is not None and limit is not None else np.inf
+            np.inf if one.best is None else one.best.distance / (1.0 if limit is None else limit.distance)
             for one, limit in zip(found, known, strict=True)
         ),
         tuple(one.rows_used for one in found),

@@ -58,6 +58,16 @@ def _alone(what: str, made: Made) -> Figure:
     return Figure(title, measures.seconds_alone(made), "0.15", queries=10)
 
 
+def _itself(what: str, made: Made) -> Figure:
+    title = f"CPU seconds of one query, {what}, the pipeline given itself"
+    return Figure(title, measures.seconds_itself(made), "0.15", queries=10)
+
+
+def _itself_over_model(what: str, made: Made) -> Figure:
+    title = f"total CPU over what the pipeline takes for the same rows, {what}, the pipeline given itself"
+    return Figure(title, measures.itself_over_model(made), "1", queries=200)
+
+
 def _beside_dice(case: str) -> Figure:
     title = f"CPU a query over that of DiCE's fastest, {case}: labels / scores"
     return Figure(title, beside_dice(case), "0.1", queries=100, at_base=False)
@@ -85,6 +95,10 @@ FIGURES: dict[str, Figure] = {
     "calls-adult": _calls("Adult frame, encoders and MLP", _case("adult-mlp"), "40"),
     "one-heart": _alone("heart frame, encoders and MLP", _network),
     "one-adult": _alone("Adult frame, encoders and MLP", _case("adult-mlp")),
+    "itself-heart": _itself("heart frame, encoders and MLP", _network),
+    "itself-adult": _itself("Adult frame, encoders and MLP", _case("adult-mlp")),
+    "itself-heart-batch": _itself_over_model("heart frame, encoders and MLP", _network),
+    "itself-adult-batch": _itself_over_model("Adult frame, encoders and MLP", _case("adult-mlp")),
     "cohort": Figure(
         "a cohort, MLP, 20 columns, scores: CPU seconds / peak memory in GB",
         measures.large_cohort("synthetic-20-mlp"),

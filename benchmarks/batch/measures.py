@@ -129,6 +129,42 @@ def seconds_alone(made: Made) -> Measure:
     return measure
 
 
+def seconds_itself(made: Made) -> Measure:
+    """CPU seconds of a single query to the model itself: the median of several, each explained alone."""
+
+    def measure(setup: Setup) -> Measured:
+        asked = made(setup.folder)
+        explainer, rows = asked.itself(), asked.queries(setup.queries + 1)
+        seconds = []
+        for i in range(len(rows)):
+            with stopwatch() as spent:
+                explainer.explain(_row(rows, i), asked.constraints)
+            seconds.append(spent.cpu)
+        return _spread({"seconds": seconds[1:]})
+
+    return measure
+
+
+def itself_over_model(made: Made) -> Measure:
+    """All CPU seconds of a batch to the model itself over those that all its rows take inside the model.
+
+    The latter are measured behind a function of scores, which is asked the same in the same calls.
+    """
+
+    def measure(setup: Setup) -> Measured:
+        asked = made(setup.folder)
+        _, meter = _batch(asked, "scores", setup.queries)
+        spent = _many(asked.itself(), asked, setup.queries)
+        more = {
+            "CPU ms a query": 1e3 * spent.cpu / setup.queries,
+            "CPU ms a query inside the model": 1e3 * meter.cpu / setup.queries,
+            "calls": meter.calls,
+        }
+        return Measured({"ratio": spent.cpu / meter.cpu}, more)
+
+    return measure
+
+
 def large_cohort(name: str) -> Measure:
     """CPU seconds of a large batch by scores, and the peak memory of the whole process."""
 
@@ -176,12 +212,18 @@ def remote_calls(setup: Setup) -> Measured:
 def _batch(asked: Problem, answers: str, count: int) -> tuple[Spent, Meter]:
     """What a batch takes, after a single query that imports and prepares what is made once."""
     explainer, meter = asked.explainer(answers)
+    return _many(explainer, asked, count, meter.reset), meter
+
+
+def _many(
+    explainer: ssba.Explainer, asked: Problem, count: int, begin: Callable[[], None] = lambda: None
+) -> Spent:
     rows = asked.queries(count)
     explainer.explain(_row(rows, 0), asked.constraints)
-    meter.reset()
+    begin()
     with stopwatch() as spent:
         explainer.explain_many(rows, asked.constraints, progress=False)
-    return spent, meter
+    return spent
 
 
 @dataclass(frozen=True)
@@ -218,8 +260,7 @@ def _spread(each: dict[str, list[Any]]) -> Measured:
 def _after_bounded(made: Made, ask: Callable[[Any, Any], object]) -> Measure:
     def measure(setup: Setup) -> Measured:
         asked = made(setup.folder)
-        explainer = ssba.Explainer(asked.case.model, asked.case.data, **asked.case.options())
-        rows = asked.case.queries
+        explainer, rows = asked.itself(), asked.case.queries
         found = (explainer.explain(_row(rows, i), _TIGHT) for i in range(len(rows)))
         seconds = []
         for one in islice((one for one in found if one.status == "bounded"), setup.queries):

@@ -42,6 +42,10 @@ class Problem:
         meter.reset()
         return explainer, meter
 
+    def itself(self) -> ssba.Explainer:
+        """An explainer around the model itself, which can be looked into."""
+        return ssba.Explainer(self.case.model, self.case.data, **self.case.options())
+
     def queries(self, count: int) -> Any:
         """Draw rows that the model puts into the undesired class, in the form that it takes.
 

@@ -17,6 +17,8 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: _NUMPY}
 
 # Cells that are worked on at a time; more would not fit into the processor's cache.
 _CELLS_AT_ONCE = 1 << 16
+# Fewer cells than this come from memory that was used before, so that parts of them would save nothing.
+_CELLS_AS_ONE = 1 << 18
 # Half a gigabyte of 64-bit numbers outweighs the latency of a device, and leaves room for a few such arrays.
 _CELLS_ON_DEVICE = 1 << 26
 
@@ -166,6 +168,27 @@ def blocks(count: int, cells: int, beside: Array = None) -> Iterator[slice]:
     room = _CELLS_AT_ONCE if beside is None or type(beside) is np.ndarray else _CELLS_ON_DEVICE
     size = max(1, room // max(1, cells))
     return (slice(begin, begin + size) for begin in range(0, count, size))
+
+
+def in_blocks(work: Callable[..., Array], cells: int, *arrays: Array) -> Array:
+    """Return what `work` makes of arrays, item by item, where each item takes so many cells.
+
+    Many items on the host are worked on in parts that fit the cache: fresh memory takes longer than the work.
+
+    >>> in_blocks(lambda rows, factors: rows * factors[:, None], 2, np.ones((2, 2)), np.array([2.0, 3.0]))
+    array([[2., 2.],
+           [3., 3.]])
+    """
+    first, count = arrays[0], len(arrays[0])
+    if type(first) is not np.ndarray or count * cells <= _CELLS_AS_ONE:
+        return work(*arrays)
+    made = np.empty(0)
+    for part in blocks(count, cells):
+        one = work(*(array[part] for array in arrays))
+        if not part.start:
+            made = np.empty((count, *one.shape[1:]), dtype=one.dtype)
+        made[part] = one
+    return made
 
 
 def lowest(values: Array, count: int) -> NDArray[np.int64]:

@@ -162,7 +162,8 @@ class Options(JsonForm):
         little work is enough, which is counted, not timed: about 0.2 s a query; what it leaves open is
         searched. True: in the time it takes, mostly seconds (with the extra ``exact`` also for many free
         columns); where nothing could be proved ``evidence.unproved`` says why. False: never. Linear models
-        are always opened.
+        are always opened, and a pipeline's last step may be searched without the steps before it. Unless this
+        is False, scikit-learn's networks and kernel machines are opened, too, to be led by their slopes.
     calls : {"many", "few"}, optional
         "few": where a call of the model is dear however few rows it has, as over a network: more rows are
         asked about at once. The plain question takes at most 25 calls by scores and 40 by labels where it is

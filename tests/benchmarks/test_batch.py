@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.batch import __main__ as batch
-from benchmarks.batch import dice, runs, sources
+from benchmarks.batch import dice, measures, runs, sources
 from benchmarks.batch.figures import FIGURES
 from benchmarks.batch.measures import Measured, Setup
 from benchmarks.batch.meter import Meter
@@ -27,6 +27,9 @@ class Desk:
 
     def predict(self, rows: pd.DataFrame) -> Any:
         return ((rows["age"] + rows["hours"] >= 100) & (rows["job"] == "desk")).to_numpy().astype(int)
+
+    def predict_proba(self, rows: pd.DataFrame) -> Any:
+        return np.eye(2)[self.predict(rows)]
 
 
 @pytest.fixture
@@ -145,6 +148,16 @@ def test_a_commit_that_git_does_not_know_leaves_nothing_behind(
     with pytest.raises(sources.NoBaseError, match="git archive failed"):
         sources.base_sources()
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_model_is_also_measured_without_a_function_around_it(problem: Problem) -> None:
+    alone = measures.seconds_itself(lambda folder: problem)(Setup(queries=2))
+    assert 0 < alone.more["seconds, least"] <= alone.shown["seconds"] <= alone.more["seconds, most"]
+    batch = measures.itself_over_model(lambda folder: problem)(Setup(queries=3))
+    assert batch.shown["ratio"] == pytest.approx(
+        batch.more["CPU ms a query"] / batch.more["CPU ms a query inside the model"]
+    )
+    assert batch.more["calls"] > 0
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import ssba
@@ -22,6 +24,7 @@ from ssba.errors import ArgumentError, InternalError, ModelError, StoppedError
 from ssba.models import oracle
 from ssba.models.model import adapt
 from ssba.models.oracle import Oracle, RowCheck, Tally, counted, watched, with_few_threads
+from ssba.models.prepared import Prepared
 
 CHECK = RowCheck(
     (
@@ -364,3 +367,48 @@ class TestInputValidation:
         with pytest.raises(InternalError, match="about inf in column 'b'"):
             getattr(oracle, question)(broken)
         assert oracle.rows_asked == 0
+
+
+class TestTheShortWay:
+    MODEL = make_pipeline(StandardScaler(), LogisticRegression()).fit(Z, SIDE)
+
+    def oracle(self, asked: list[str], *, known: bool = True) -> Oracle:
+        """One that notes which way its rows go."""
+
+        def prepared(encoded: NDArray[np.float64]) -> Prepared | None:
+            asked.append("short" if known else "unknown")
+            inputs = self.MODEL[0].transform(encoded)
+            return Prepared((), self.MODEL[-1], inputs, lambda: encoded) if known else None
+
+        def decode(encoded: NDArray[np.float64]) -> NDArray[np.float64]:
+            asked.append("usual")
+            return encoded
+
+        return Oracle(adapt(self.MODEL, Z), decode, DOOR, batch_rows=20, short_way=prepared)
+
+    @pytest.mark.parametrize(
+        ("method", "ways", "calls"),
+        [("labels", "short", 3), ("output", "short", 3), ("verdict", "usual", 3), ("alone", "usual", 50)],
+    )
+    def test_is_for_searches_and_not_for_the_last_word(self, method: str, ways: str, calls: int) -> None:
+        asked = list[str]()
+        oracle = self.oracle(asked)
+        answer = getattr(oracle, method)(Z)
+        assert answer.labels.tolist() == self.MODEL.predict(Z).tolist()
+        assert set(asked) == {ways}
+        assert (oracle.rows_asked, oracle.calls) == (50, calls)
+
+    def test_is_left_for_rows_that_it_does_not_know(self) -> None:
+        asked = list[str]()
+        answer = self.oracle(asked, known=False).output(Z[:4])
+        assert asked == ["unknown", "usual"]
+        assert answer.scores is not None
+        assert (answer.scores == self.MODEL.predict_proba(Z[:4])).all()
+
+    def test_counts_its_rows_and_tells_the_watcher(self) -> None:
+        tally, told = Tally(), list[int]()
+        oracle = self.oracle([])
+        oracle.model = counted(with_few_threads(oracle.model), tally)
+        with watched(told.append):
+            oracle.labels(Z)
+        assert (tally.rows, told) == (50, [20, 20, 10])

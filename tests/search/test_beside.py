@@ -1,5 +1,6 @@
 """The kernels of the search give the same on NumPy arrays and on torch tensors."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,8 +147,18 @@ def test_ways_down_end_as_near() -> None:
     np.testing.assert_allclose(others.distance, ways.distance, rtol=0.02)
 
 
+def slopes(Z: Any, query: Any) -> Any:
+    """The same two planes and bend, and how they rise, on torch."""
+    with torch.enable_grad():
+        rows = Z.detach().requires_grad_()
+        first, second = (rows * like(FIRST, Z)).sum(dim=1), (rows * like(SECOND, Z)).sum(dim=1)
+        heights = torch.maximum(first, first - 0.2 * second) - 0.05 * rows[:, 0] ** 2
+        return heights.detach(), torch.autograd.grad(heights.sum(), rows)[0]
+
+
 def test_whole_searches_end_as_near() -> None:
     host, beside = both()
+    beside.door = replace(beside.door, slopes=slopes, led=np.ones(QUERIES, dtype=bool))
     pools = host.pools()
     left = search_all(beside, Pools(beside, pools.pools, pools.number), 0)
     assert not len(left)

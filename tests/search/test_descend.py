@@ -74,10 +74,10 @@ def test_some_ways_can_be_taken_and_put_back() -> None:
     ways = ways_of(along(plane, "labels"), np.arange(18.0).reshape(3, 6))
     some = ways.take(np.array([2, 0]))
     some.row += 1
-    some.look_at(np.array([0]), SETTINGS.descent.last_look)
+    some.look_at(np.array([0]), SETTINGS.descent.next_look)
     ways.put(np.array([2, 0]), some)
     assert ways.row[:, 0].tolist() == [1.0, 6.0, 13.0]
-    assert (ways.width == SETTINGS.descent.last_look.width).tolist() == [False, False, True]
+    assert (ways.steepest == SETTINGS.descent.next_look.steepest).tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize("reply", REPLIES)

@@ -67,7 +67,7 @@ class TestAroundBest:
         one = box([1.0, 0.0, 0.0], labels_only(lambda Z: Z[:, 0] >= 1))
         around_best(one.ledger, one.at, DRAWS)
         assert one.distance == 1.0
-        assert [len(rows) for rows, _ in one.calls] == [24, 24, 24]
+        assert [len(rows) for rows, _ in one.calls] == [16, 16, 16]
 
     @pytest.mark.parametrize("width", [1, 9])
     def test_one_column_or_many_are_left_alone(self, width: int) -> None:
@@ -92,7 +92,7 @@ class TestElsewhere:
         one = box([1.5, 0.0, 0.0], judge_of(lambda Z: Z[:, 0] - 1.5, reply), "x1 <= 0.2", "x0 >= -0.1")
         elsewhere(one.ledger, one.at, one.start_margin, DRAWS)
         assert one.region.contains(one.asked).all()
-        assert len(one.asked) >= SETTINGS.around.directions // 2
+        assert len(one.asked) >= SETTINGS.starts.trials // 2
 
 
 class TestAlongColumns:

@@ -131,15 +131,15 @@ def test_rows_that_stay_apart_are_the_nearest_of_which_no_two_are_almost_the_sam
     rng = np.random.default_rng(seed)
     two = lanes(BOX, [ORIGIN, [1.0] * 5], labels_only(corner))
     rows, at = 1 + spread * rng.normal(size=(30, 5)), np.repeat([0, 1], [18, 12])
-    found = apart(two.ledger, Herd(rows, at), SETTINGS.swaps.parents)
+    found = apart(two.ledger, Herd(rows, at), SETTINGS.columns.followed)
     for number in range(2):
         mine = rows[at == number]
         far = np.linalg.norm(mine - two.regions.x[number], axis=1)
         expected: list[Matrix] = []
         for i in np.argsort(far, kind="stable"):
             gaps = [np.linalg.norm(mine[i] - other) for other in expected]
-            if len(expected) < SETTINGS.swaps.parents and all(
-                gap > SETTINGS.swaps.apart * far[i] for gap in gaps
+            if len(expected) < SETTINGS.columns.followed and all(
+                gap > SETTINGS.descent.first_tolerance * far[i] for gap in gaps
             ):
                 expected.append(mine[i])
         np.testing.assert_array_equal(found.rows[found.at == number], expected)

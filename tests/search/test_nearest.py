@@ -39,6 +39,25 @@ def searched(where: Setting, margin: Any, reply: str, *texts: str, query: Any = 
     return lane(where, query, judge_of(margin, reply), *texts).search()
 
 
+def led(where: Setting) -> Lanes:
+    """Search around the origin with a model that tells its slopes: those of some bent sheets."""
+    width = where.Z.shape[1]
+    bends = np.random.default_rng(1).normal(size=(6, width))
+
+    def margin(Z: Any) -> Any:
+        return np.tanh(sums(Z)).sum(axis=1) - 2
+
+    def sums(Z: Any) -> Any:
+        return np.stack([weighted(Z, bend) for bend in bends], axis=1) / 3
+
+    def slopes(Z: Any, query: Any) -> Any:
+        return margin(Z), (1 - np.tanh(sums(Z)) ** 2) @ bends / 3
+
+    one = lane(where, [0.0] * width, judge_of(margin, "scores"))
+    one.ledger.door = replace(one.ledger.door, slopes=slopes, led=np.array([True]))
+    return one.search()
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @BY_REPLY
 @pytest.mark.parametrize("norm", ["l2", "l1"])
@@ -62,7 +81,7 @@ def test_a_ball_is_reached_at_its_near_side(width: int, reply: str) -> None:
 @BY_REPLY
 def test_a_step_along_one_axis_moves_that_column_only(width: int, reply: str) -> None:
     found = searched(numbers(width), lambda Z: np.where(Z[:, 1] >= 0.6, 0.5, -0.5), reply)
-    assert 0.6 <= found.distance <= 0.6 * (1 + 2e-5)
+    assert 0.6 <= found.distance <= 0.6 * (1 + 4e-5)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +148,8 @@ class TestConstraints:
         found = searched(
             numbers(4), lambda Z: Z[:, :3].sum(axis=-1) - 3, reply, "x0 == x.x0", "x1 <= 0.5", *texts
         )
-        assert found.distance == pytest.approx(math.hypot(0.5, 2.5), rel=0.01 if texts else 1e-3)
+        # A way down ends where a step gains less than 2e-3.
+        assert found.distance == pytest.approx(math.hypot(0.5, 2.5), rel=0.01 if texts else 2e-3)
         assert found.region.contains(found.found).all()
 
     @BY_REPLY
@@ -367,8 +387,11 @@ def forest(width: int, seed: int, reply: str, *, whole: bool = False) -> Lanes:
     return searched(setting(rows, scale="none"), margin, reply, query=query)
 
 
-def small_cell() -> Lanes:
-    """Search a cell of two columns around values of the data, a millionth of their range, the third held."""
+def small_cell(beyond: float = np.inf) -> Lanes:
+    """Search a cell of two columns around values of the data, a millionth of their range, the third held.
+
+    Also rows with more than `beyond` in the first column reach the target.
+    """
     where = setting(background(3).round(1), scale="none")
     far = where.Z[np.abs(where.Z[:, 2]) > 0.5]
     near = np.sort(np.abs(far[:, :2]), axis=0)[40]
@@ -376,7 +399,7 @@ def small_cell() -> Lanes:
 
     def margin(Z: Any) -> Any:
         inside = (np.abs(Z[:, :2] - values) < 1e-3).all(axis=1)
-        return np.where(inside | (np.abs(Z[:, 2]) > 0.5), 0.5, -0.5)
+        return np.where(inside | (np.abs(Z[:, 2]) > 0.5) | (Z[:, 0] > beyond), 0.5, -0.5)
 
     return searched(where, margin, "labels", "x2 == x.x2")
 
@@ -405,6 +428,7 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "stored points": lambda: lane(
         numbers(5), [0.0] * 5, judge_of(lambda Z: Z.sum(axis=1) - 1, "labels")
     ).search(stored=stored_plane()),
+    "the model's slopes": lambda: led(numbers(20)),
     "slope": lambda: searched(numbers(20), lambda Z: Z.sum(axis=1) - 3, "scores"),
     "known rows": lambda: searched(numbers(5), lambda Z: Z.sum(axis=1) - 1, "labels"),
     "further rows": lambda: searched(numbers(4), lambda Z: Z.sum(axis=1) - 1, "labels", "x0 == x.x0"),
@@ -412,15 +436,16 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "crossed values": small_cell,
     "descent": lambda: searched(numbers(10), lambda Z: Z.sum(axis=1) - 2, "labels"),
     "along columns": lambda: searched(front(12), lonely_column, "labels"),
-    "elsewhere": lambda: searched(front(3), arms, "labels"),
+    "values nearby": lambda: small_cell(beyond=1.9),
+    "elsewhere": lambda: searched(front(5), arms, "scores"),
     "steps": lambda: searched(numbers(12), staircase, "labels"),
     "few of many columns": lambda: lane(numbers(MANY), [0.0] * MANY, judge_of(few_steps, "labels")).search(),
-    "around the best": lambda: forest(6, 1, "labels"),
+    "around the best": lambda: forest(4, 0, "labels"),
     "broad steps": lambda: forest(6, 2, "scores"),
     "columns back": lambda: forest(6, 1, "scores", whole=True),
-    "without a column": lambda: forest(6, 2, "labels", whole=True),
+    "without a column": lambda: forest(6, 2, "scores", whole=True),
     "other levels": lambda: searched(unseen(), both_levels, "labels", "r <= 5", "s <= 5", query=UNCHANGED),
-    "exchanges": lambda: forest(10, 2, "labels", whole=True),
+    "exchanges": lambda: forest(10, 3, "labels", whole=True),
     "gains and costs": lambda: forest(10, 2, "scores"),
     "trades": lambda: forest(6, 0, "labels", whole=True),
     "columns back finely": lambda: searched(numbers(12), staircase, "scores"),
@@ -430,7 +455,7 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "small changes left out": lambda: forest(6, 1, "labels"),
     "last crossing": lambda: searched(numbers(4), bowl, "scores"),
 }
-SAVE_ROWS = {"stored points", "slope", "known rows", "few of many columns"}
+SAVE_ROWS = {"stored points", "the model's slopes", "slope", "known rows", "few of many columns"}
 
 
 @pytest.mark.parametrize("name", [move.name for move in nearest.MOVES])

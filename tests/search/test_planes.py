@@ -250,7 +250,7 @@ def by_labels(
     """Return the normals that labels show near a row of each region."""
     z = np.array(z, dtype=float, ndmin=2)
     width, steepest, halvings = look
-    how = np.full(len(z), width), np.full(len(z), steepest), np.full(len(z), halvings)
+    how = np.full(len(z), width), np.full(len(z), steepest), np.full(len(z), 2**halvings)
     guess = np.zeros_like(z) if guess is None else np.array(guess, dtype=float, ndmin=2)
     return np.asarray(label_normals(one.ledger, z, one.at, how, guess))
 
@@ -414,10 +414,17 @@ class TestLabels:
     def test_every_row_has_a_look_of_its_own(self) -> None:
         two = lanes(NUMBERS, [ORIGIN, ORIGIN], judge_of(margin, "labels"))
         z = np.stack([ON_PLANE, ON_PLANE])
-        how = np.array([0.05, 0.01]), np.array([2.0, 8.0]), np.array([2, 12])
+        how = np.array([0.05, 0.01]), np.array([2.0, 8.0]), np.array([4, 4096])
         found = label_normals(two.ledger, z, two.at, how, np.zeros_like(z))
         assert two.ledger.asked.tolist() == [2 * 4, 12 * 4]
         assert cosine(found[1], NORMAL) > 0.9999 > cosine(found[0], NORMAL)
+
+    def test_six_cells_take_two_calls_of_two_rows_and_one_row_a_column(self) -> None:
+        one = lanes(NUMBERS, [ORIGIN], judge_of(margin, "labels"))
+        how = np.array([0.05]), np.array([2.0]), np.array([6])
+        label_normals(one.ledger, ON_PLANE[None], one.at, how, np.zeros((1, 4)))
+        assert one.ledger.asked.tolist() == [3 * 4]
+        assert one.ledger.calls.tolist() == [2]
 
     def test_only_rows_inside_the_bounds_are_asked_about(self) -> None:
         one = lane(NUMBERS, ORIGIN, judge_of(margin, "labels"), "x0 <= 2.5", "x1 >= -0.5")

@@ -140,19 +140,22 @@ class TestTidy:
     def test_small_changes_that_are_not_needed_are_left_out(self) -> None:
         one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: (Z[:, 0] >= 1) & (Z[:, 2] <= -0.5)))
         one.knows([[1.0, 0.01, -0.5, -0.02, 0.03]])
-        tidy(one.ledger, one.at)
+        herd = tidy(one.ledger, one.at)
+        one.ledger.ask(herd.rows, herd.at)
         assert one.ledger.best_row.tolist() == [[1.0, 0.0, -0.5, 0.0, 0.0]]
 
     def test_where_all_changes_are_needed_it_costs_a_row_for_each_number_of_them(self) -> None:
         one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z.sum(axis=1) >= 4)).knows(
             [[1.0, 1.0, 1.0, 1.0, 0.0]]
         )
-        tidy(one.ledger, one.at)
+        herd = tidy(one.ledger, one.at)
+        one.ledger.ask(herd.rows, herd.at)
         assert np.count_nonzero(one.asked, axis=1).tolist() == [1, 2, 3]
 
     def test_where_nothing_was_found_nothing_is_asked(self) -> None:
         one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z[:, 0] >= 9))
-        tidy(one.ledger, one.at)
+        herd = tidy(one.ledger, one.at)
+        one.ledger.ask(herd.rows, herd.at)
         assert one.calls == []
 
 

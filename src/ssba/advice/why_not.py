@@ -211,7 +211,10 @@ def _checked(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def _brought_down(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Bring attempts down to what their nearest counterfactuals need, where these are found so as well."""
+    """Bring attempts down to what their nearest counterfactuals need, where these are found so as well.
+
+    Those that came down far are checked once more: nobody knows yet whether a little less is enough.
+    """
     lower = [to_nearest(inquiry.context, one) for one in attempts]
     changed = [i for i, one in enumerate(lower) if one.high != attempts[i].high]
     terms = [lower[i].at(lower[i].high, inquiry.terms) for i in changed]
@@ -219,7 +222,10 @@ def _brought_down(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attemp
     for i, nearest in zip(changed, inquiry.nearest(terms), strict=True):
         if nearest is not None and nearest.best is not None:
             found[i] = replace(lower[i], outcome=nearest)
-    return found
+    far = {i for i in changed if attempts[i].is_tight and not found[i].is_tight}
+    again = [found[i] for i in sorted(far)]
+    near = [one for i, one in enumerate(found) if i not in far]
+    return [*near, *checked(inquiry.context, again, inquiry.terms, inquiry.flips_as_explained)]
 
 
 def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[Find | None]) -> list[Attempt]:

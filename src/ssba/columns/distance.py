@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arguments import mapping, number, one_of
-from ssba.arrays import Array, Integers, Matrix, Vector, blocks, like, lowest, namespace
+from ssba.arrays import Array, Integers, Matrix, Vector, blocks, in_blocks, like, lowest, namespace
 from ssba.columns.features import Feature, unknown_columns
 from ssba.errors import ArgumentError, SchemaError
 
@@ -165,11 +165,8 @@ class Metric:
 
     def distance(self, Z: Array, x: Array) -> Array:
         """Return the distance of each row of `Z` from `x`."""
-        if isinstance(Z, np.ndarray) and Z.ndim == 2 and Z.shape == np.shape(x):
-            parts = list(blocks(len(Z), Z.shape[1]))
-            if len(parts) > 1:
-                return np.concatenate([self._distance(Z[part], x[part]) for part in parts])
-        return self._distance(Z, x)
+        one_by_one = Z.ndim == 2 and Z.shape == x.shape
+        return in_blocks(self._distance, Z.shape[1], Z, x) if one_by_one else self._distance(Z, x)
 
     def _distance(self, Z: Array, x: Array) -> Array:
         xp = namespace(Z)

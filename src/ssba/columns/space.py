@@ -64,11 +64,15 @@ class Grid:
         stepped, numerator, denominator, single = (like(one, reference) for one in arrays)
         return Grid(stepped, numerator, denominator, single, self.trivial)
 
-    def column(self, j: int) -> "Grid":
-        """Return the grid of one column."""
+    @cached_property
+    def columns(self) -> "list[Grid]":
+        """The grids of the columns, one by one."""
         arrays = (self.stepped, self.numerator, self.denominator, self.single)
-        stepped, numerator, denominator, single = (one[j : j + 1] for one in arrays)
-        return Grid(stepped, numerator, denominator, single, self.trivial)
+        found = []
+        for j in range(len(self.stepped)):
+            stepped, numerator, denominator, single = (one[j : j + 1] for one in arrays)
+            found.append(Grid(stepped, numerator, denominator, single, self.trivial))
+        return found
 
     def snap(self, Z: Array) -> Array:
         """Round every cell to the nearest legal value; idempotent."""
@@ -82,6 +86,8 @@ class Grid:
         if self.trivial:
             return Z
         xp = namespace(Z)
+        if self._is_whole:
+            return xp.floor(Z) + 0.0
         # The division may round to either side of a whole count: look one below and one above.
         count = xp.floor(self._count(Z)) + 1
         below = self._value(count, Z)
@@ -111,6 +117,12 @@ class Grid:
     @cached_property
     def _has_single(self) -> bool:
         return bool(namespace(self.single).any(self.single))
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether all columns hold whole numbers."""
+        xp, ones = namespace(self.stepped), (self.numerator == 1) & (self.denominator == 1)
+        return bool(xp.all(self.stepped & ones & ~self.single))
 
     def _count(self, Z: Array) -> Array:
         return Z * self.denominator / self.numerator

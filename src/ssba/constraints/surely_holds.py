@@ -39,15 +39,15 @@ _ROUNDING = 1e-12
 
 
 def surely_hold(constraints: Sequence[Constraint], X: Matrix, Z: Matrix, features: Sequence[Feature]) -> Mask:
-    """Tell which encoded rows `Z` certainly meet all constraints, each given its query in `X`.
+    """Tell which encoded rows `Z` certainly meet which constraints, each given its query in `X`.
 
-    Of the others nothing is known.
+    There is a row for each of them, and a column for each constraint; of the others nothing is known.
     """
     columns = {feature.name: _Column(feature, X[:, j], Z[:, j]) for j, feature in enumerate(features)}
-    sure = np.ones(len(Z), dtype=bool)
-    for one in constraints:
+    sure = np.ones((len(Z), len(constraints)), dtype=bool)
+    for i, one in enumerate(constraints):
         for clause in one.clauses:
-            sure &= not one.guard and _surely_met(clause, columns)
+            sure[:, i] &= not one.guard and _surely_met(clause, columns)
     return sure
 
 

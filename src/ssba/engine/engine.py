@@ -28,6 +28,7 @@ from ssba.models.targets import (
 )
 from ssba.results.column import Column, columns_of
 from ssba.search.robust import Surface
+from ssba.whitebox.short_way import short_way
 
 # Of the rows that a model is tried out on, so many are asked about twice.
 _ASKED_TWICE = 32
@@ -118,7 +119,7 @@ def build_engine(model: Any, data: Any, settings: Settings) -> Engine:
     measured = settings.distance.metric(space.features, Z)
     chosen, tally = choose_rows(rows, measured, settings.background_rows), Tally()
     adapted = _adapted(model, settings.target, space, rows[chosen.sample], tally)
-    judging = Judging(space, adapted, model, rows, chosen)
+    judging = Judging(space, adapted, model, rows, chosen, short_way(model, space, rows))
     background = Background(rows, incomplete, complete, judging, measured, settings.target, settings.seed)
     return Engine(space, measured, settings.target, judging, background, tally, settings.seed, costly)
 

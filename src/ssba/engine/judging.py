@@ -20,10 +20,19 @@ from ssba.columns.space import Matrix, Space
 from ssba.models.answers import Output, joined
 from ssba.models.model import Model
 from ssba.models.oracle import Oracle, RowCheck
+from ssba.models.prepared import ShortWay
 from ssba.models.targets import Goal, Probability, Reply, judge
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.forest import Trees
-from ssba.whitebox.read_model import Closed, Opened, is_quickly_read, open_linear_model, open_model
+from ssba.whitebox.read_model import (
+    Closed,
+    Opened,
+    is_quickly_read,
+    open_linear_model,
+    open_model,
+    open_slopes,
+)
+from ssba.whitebox.smooth import Smooth
 
 # A model shows its classes and whether its scores can be trusted on this many background rows.
 _SAMPLE_ROWS = 1024
@@ -191,7 +200,8 @@ class Judging:
     """The model, as it is asked about encoded rows, and what it says about the background rows.
 
     `source` is the user's model as it was given, for those who can look inside. `choice` tells which
-    background rows queries ask about.
+    background rows queries ask about. `short_way` leads a search past the steps before the model's last one,
+    where there is such a way.
     """
 
     space: Space
@@ -199,10 +209,11 @@ class Judging:
     source: Any
     background: Matrix
     choice: Choice
+    short_way: ShortWay | None = None
 
     def oracle(self, batch_rows: int = 65_536) -> Oracle:
         """Return a fresh counter of model rows in front of the model."""
-        return Oracle(self.model, self.space.decode, self.row_check, batch_rows)
+        return Oracle(self.model, self.space.decode, self.row_check, batch_rows, self.short_way)
 
     @cached_property
     def row_check(self) -> RowCheck:
@@ -230,6 +241,11 @@ class Judging:
         if not is_quickly_read(self.source, len(self.space.features)):
             return None
         return self.opened if isinstance(self.opened, Trees) else None
+
+    @cached_property
+    def opened_slopes(self) -> Smooth | None:
+        """The slopes of the model's scores, where it is a network or a kernel machine that we can read."""
+        return open_slopes(self.source, self.model, self.space, self.background)
 
     @property
     def sample(self) -> Matrix:

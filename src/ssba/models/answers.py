@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssba.arrays import namespace
-from ssba.models.on_device import OnDevice
+from ssba.models.on_device import Height, OnDevice
 
 Array = NDArray[Any]
 
@@ -85,7 +85,7 @@ class Model:
     on_device
         How it is asked about rows on its own device, where it can be.
     alone
-        What it says about a single row, asked as whoever tries that row asks; None where `verdict` does so.
+        What it says about rows, each asked alone, as by whoever tries it; None where `verdict` says the same.
     """
 
     name: str
@@ -103,6 +103,11 @@ class Model:
     def wrapped(self, around: "Around") -> "Model":
         """Return the model with something done around each of its questions."""
         device = self.on_device
+
+        def slopes(rows: Any, height: Height) -> Any:
+            assert device is not None
+            return around(lambda rows: device.slopes(rows, height))(rows)
+
         return replace(
             self,
             labels=around(self.labels),
@@ -111,7 +116,7 @@ class Model:
             alone=None if self.alone is None else around(self.alone),
             on_device=None
             if device is None
-            else replace(device, answer=around(device.answer), steady=around(device.steady)),
+            else replace(device, answer=around(device.answer), steady=around(device.steady), slopes=slopes),
         )
 
 

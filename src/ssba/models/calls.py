@@ -14,6 +14,7 @@ from ssba.arrays import namespace, sigmoid, softmax
 from ssba.errors import ModelError
 from ssba.models.answers import Array, Model, Output, fingerprint, first_highest, in_64_bits, plain
 from ssba.models.on_device import OnDevice
+from ssba.models.prepared import Prepared
 
 _CELLS_SHOWN = 12
 
@@ -107,7 +108,8 @@ def one_column(answer: Array) -> Array:
 
 def example_row(rows: Any, position: int) -> dict[str, Any]:
     """One row of an array or of any frame as a dict, cut to its first cells."""
-    names, cells = _names_and_cells(rows, position)
+    given = rows.given() if isinstance(rows, Prepared) else rows
+    names, cells = _names_and_cells(given, position)
     shown = {name: plain(cell) for name, cell in zip(names, cells, strict=True)}
     cut = dict(list(shown.items())[:_CELLS_SHOWN])
     if len(shown) > len(cut):

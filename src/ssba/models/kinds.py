@@ -23,11 +23,12 @@ from ssba.models.calls import (
     seen_classes,
     try_out,
 )
+from ssba.models.prepared import asking
 
 
 def model_with_predict(model: Any, name: str, rows: Any, needs: Needs) -> Model:
     """Adapt anything that has `predict`; `predict_proba` or `decision_function` are used where they help."""
-    trial = try_out(name, Call(f"{name}.predict", model.predict), rows)
+    trial = try_out(name, Call(f"{name}.predict", asking(model, "predict")), rows)
     # Asked before the classes: CatBoost's regressor has an empty `classes_`.
     if _is_regressor(model):
         return numbers_model(trial)
@@ -98,7 +99,7 @@ _OF_CLASS_0: dict[str, Callable[[Array], Array]] = {
 def score_calls(model: Any, name: str, methods: Sequence[str] = tuple(_OF_CLASS_0)) -> list[Call]:
     """Return the calls for a column of scores per class, of those methods that the model has."""
     return [
-        Call(f"{name}.{method}", _two_columns(getattr(model, method), _OF_CLASS_0[method]))
+        Call(f"{name}.{method}", _two_columns(asking(model, method), _OF_CLASS_0[method]))
         for method in methods
         if hasattr(model, method)
     ]

@@ -6,6 +6,9 @@ from typing import Any, final
 
 from ssba.arrays import Array
 
+Height = Callable[[Array], Array]
+"""From raw answers of a model to one number for each."""
+
 
 @final
 @dataclass(frozen=True)
@@ -22,6 +25,9 @@ class OnDevice:
         From rows on the device to raw answers there: one number a row, or a column a class.
     steady
         The same, with answers to a row that do not depend on the others.
+    slopes
+        From rows, and from what makes a number of each raw answer, to these numbers, and how they rise with
+        each cell. Raises where the model does not tell.
     label
         From raw answers to the numbers of classes, in the order of `Model.classes`; None for regressors.
     score
@@ -32,6 +38,7 @@ class OnDevice:
     bring: Callable[[Any, bool], Array]
     answer: Callable[[Array], Array]
     steady: Callable[[Array], Array]
+    slopes: Callable[[Array, Height], tuple[Array, Array]]
     label: Callable[[Array], Array] | None = None
     score: Callable[[Array], Array] | None = None
 

@@ -23,6 +23,7 @@ from ssba.columns.features import Feature
 from ssba.errors import ArgumentError, InternalError, ModelError
 from ssba.models.answers import Array, Ask, Model, Output, joined, plain
 from ssba.models.calls import example_row
+from ssba.models.prepared import ShortWay
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -254,6 +255,9 @@ class Oracle:
         question says so.
     batch_rows
         The most rows that one model call gets.
+    short_way
+        From encoded rows to what the model's last step gets, where that is known. A search goes this way; the
+        last word is asked for in the user's own form.
     rows_asked, calls
         What was spent so far; asking about no rows costs nothing.
 
@@ -272,6 +276,7 @@ class Oracle:
     decode: Callable[[Array], Any]
     row_check: RowCheck
     batch_rows: int = 65536
+    short_way: ShortWay | None = None
     rows_asked: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
 
@@ -285,7 +290,7 @@ class Oracle:
         `missing` marks the cells that may be missing, of all rows or of each; for the others it is an error.
         """
         self.row_check.check(encoded, missing)
-        return self._ask(self.model.labels, encoded, with_scores=False)
+        return self._ask(self.model.labels, encoded, self._prepared, with_scores=False)
 
     def output(self, encoded: Array, missing: Mask | None = None) -> Output:
         """Labels and scores in one call a batch, where the model's scores can be trusted.
@@ -293,32 +298,41 @@ class Oracle:
         The model gets a copy, since some work in place. (Rows for `labels` are made to be asked once.)
         """
         self.row_check.check(encoded, missing)
-        return self._ask(self.model.output, encoded.copy(), with_scores=self.model.has_scores)
+        return self._ask(self.model.output, encoded.copy(), self._prepared, with_scores=self.model.has_scores)
 
     def verdict(self, encoded: Array, missing: Mask | None = None) -> Output:
         """The model's own labels, with scores for display: the last word on an answer."""
         self.row_check.check(encoded, missing)
-        return self._ask(self.model.verdict, encoded.copy(), with_scores=self.model.has_scores)
+        return self._ask(self.model.verdict, encoded.copy(), self.decode, with_scores=self.model.has_scores)
 
     def alone(self, encoded: Array, missing: Mask | None = None) -> Output:
-        """The verdict on a single row as whoever tries it will get it, in a batch of its own."""
+        """The verdicts on rows as whoever tries one of them will get it, each in a batch of its own."""
         self.row_check.check(encoded, missing)
-        question = self.model.alone or self.model.verdict
-        return self._ask(question, encoded.copy(), with_scores=self.model.has_scores)
+        if self.model.alone is not None:
+            return self._ask(self.model.alone, encoded.copy(), self.decode, with_scores=self.model.has_scores)
+        rows = encoded.copy()[:, None]
+        return joined([self._one_batch(self.model.verdict, self.decode, row) for row in rows])
 
-    def _ask(self, question: Ask, encoded: Array, *, with_scores: bool) -> Output:
+    def _prepared(self, encoded: Array) -> Any:
+        """Return rows as the model's last step gets them, where that is known, else in the user's form."""
+        prepared = None if self.short_way is None else self.short_way(encoded)
+        return self.decode(encoded) if prepared is None else prepared
+
+    def _ask(
+        self, question: Ask, encoded: Array, write: Callable[[Array], Any], *, with_scores: bool
+    ) -> Output:
         if len(encoded) == 0:
             return _nothing(self.model.classes, with_scores=with_scores)
         if len(encoded) <= self.batch_rows:
-            return self._one_batch(question, encoded)
+            return self._one_batch(question, write, encoded)
         starts = range(0, len(encoded), self.batch_rows)
-        return joined([self._one_batch(question, encoded[i : i + self.batch_rows]) for i in starts])
+        return joined([self._one_batch(question, write, encoded[i : i + self.batch_rows]) for i in starts])
 
-    def _one_batch(self, question: Ask, encoded: Array) -> Output:
+    def _one_batch(self, question: Ask, write: Callable[[Array], Any], encoded: Array) -> Output:
         # Counted before the call: rows that made the model fail were asked, too.
         self.rows_asked += len(encoded)
         self.calls += 1
-        return question(self.decode(encoded))
+        return question(write(encoded))
 
 
 def _nothing(classes: tuple[Any, ...] | None, *, with_scores: bool) -> Output:

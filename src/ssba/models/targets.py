@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from math import inf, isnan
+from math import copysign, inf, isnan, log, log1p
 from numbers import Number
 from typing import Any, ClassVar, assert_never, final
 
@@ -303,6 +303,33 @@ def judge(goal: Goal, output: Output, classes: tuple[Any, ...] | None) -> Reply:
     return Reply(margin >= 0, margin)
 
 
+def height(goal: Goal, scores: Array, *, probabilities: bool) -> Array:
+    """Return a number for each row whose sign is the margin's, and that rises more evenly.
+
+    Probabilities level off where a model is sure; the logarithms of their ratios do not. The classes of a
+    goal are the numbers of columns here.
+    """
+    xp = namespace(scores)
+    even = xp.log(scores) if probabilities else scores
+    match goal:
+        case Reach(number):
+            return _lead(even, number)
+        case Leave(number):
+            return -_lead(even, number)
+        case Probability(number, at_least, at_most):
+            odds = even[:, number] - xp.log(xp.sum(scores, axis=1) - scores[:, number])
+            return _lesser(odds - log_odds(at_least), log_odds(at_most) - odds)
+        case ValueBetween():
+            raise TargetError("numbers have no scores")
+        case _:
+            assert_never(goal)
+
+
+def log_odds(probability: float) -> float:
+    """Return the logarithm of the odds of a probability."""
+    return log(probability) - log1p(-probability) if 0 < probability < 1 else copysign(inf, probability - 0.5)
+
+
 def _lesser(one: Array, other: Array | float) -> Array:
     lesser: Array = namespace(one).clip(one, None, other)
     return lesser
@@ -364,9 +391,15 @@ def _judge_labels(output: Output, classes: tuple[Any, ...] | None, label: Any, *
     if output.scores is None:
         return Reply(reached, None)
     xp, index = namespace(output.scores), _index(classes, label)
-    lead = output.scores[:, index] - _best_other(output.scores, index)
+    lead = _lead(output.scores, index)
     margin = -lead if leave else lead
     return Reply(reached, xp.where(reached, xp.clip(margin, 0.0, None), xp.clip(margin, None, _JUST_OUTSIDE)))
+
+
+def _lead(scores: Array, index: int) -> Array:
+    """Return by how much a class is ahead of the best of the others."""
+    lead: Array = scores[:, index] - _best_other(scores, index)
+    return lead
 
 
 def _best_other(scores: Array, index: int) -> Array:

@@ -16,7 +16,7 @@ from ssba.errors import ModelError
 from ssba.models.answers import Array, Model
 from ssba.models.calls import Call, Needs, Trial, as_labels, model_of_answers, seen_classes, try_out
 from ssba.models.kinds import classifier
-from ssba.models.on_device import OnDevice
+from ssba.models.on_device import Height, OnDevice
 
 # What a call gets: enough rows to outweigh its fixed cost, few enough that one row more hardly shows. On a
 # processor more than so many are shared among threads, whose number then matters.
@@ -48,39 +48,45 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
         tensors = itertools.chain(module.parameters(), module.buffers())
         return next((tensor for tensor in tensors if tensor.is_floating_point()), torch.empty(0))
 
-    def ask(rows: Any) -> Any:
-        with torch.no_grad():
-            answer = module(rows)
+    def tensors_of(rows: Any) -> Any:
+        answer = module(rows)
         if not isinstance(answer, torch.Tensor):
             raise TypeError(f"forward returned a {type(answer).__name__}, where one tensor was expected")
         return answer
 
-    def forward(rows: Any, as_given: bool = False) -> Array:
+    def ask(rows: Any) -> Any:
+        with torch.no_grad():
+            return tensors_of(rows)
+
+    def forward(rows: Any, alone: bool = False) -> Array:
         to = like()
         # A copy, so that a layer that works in place cannot write into the rows.
         given = torch.tensor(float_array(rows, name), dtype=to.dtype, device=to.device)
-        as_given |= to.dtype == torch.float64
-        answer = ask(given) if as_given else _in_equal_batches(torch, ask, given)
+        if alone:
+            answer = torch.cat([ask(row) for row in given.split(1)])
+        else:
+            answer = ask(given) if to.dtype == torch.float64 else _in_equal_batches(torch, ask, given)
         # NumPy has no bfloat16, and float64 holds every smaller float exactly.
         wide = answer.cpu().to(torch.float64) if answer.is_floating_point() else answer.cpu()
         return np.asarray(wide.numpy())
 
-    on_device = torch_on_device(like, lambda rows: ask(rows.to(like().dtype)))
+    on_device = torch_on_device(like, lambda rows: tensors_of(rows.to(like().dtype)))
     call = Call(f"torch module {name}", forward)
     trial = try_out(name, call, rows, on_device)
-    as_given = replace(trial, call=replace(call, function=lambda rows: forward(rows, as_given=True)))
-    alone = model_of_answers(as_given, needs, beyond="logits").verdict
+    one_by_one = replace(trial, call=replace(call, function=lambda rows: forward(rows, alone=True)))
+    alone = model_of_answers(one_by_one, needs, beyond="logits").verdict
     return replace(model_of_answers(trial, needs, beyond="logits"), alone=alone)
 
 
 def torch_on_device(
     like: Callable[[], Any],
-    ask: Callable[[Any], Any],
+    forward: Callable[[Any], Any],
     label: Callable[[Any], Any] | None = None,
     score: Callable[[Any], Any] | None = None,
 ) -> OnDevice:
     """Return how torch is asked about rows on the device of `like()`, and in its dtype."""
     torch = sys.modules["torch"]
+    ask = torch.no_grad()(forward)
 
     def place() -> tuple[str, str]:
         to = like()
@@ -92,9 +98,19 @@ def torch_on_device(
         return torch.as_tensor(np.ascontiguousarray(rows), device=to.device).to(dtype)
 
     def steady(rows: Any) -> Any:
-        return ask(rows) if like().dtype == torch.float64 else _in_equal_batches(torch, ask, rows)
+        # The rows are asked about again: a layer that works in place gets a copy.
+        mine = rows.clone()
+        return ask(mine) if like().dtype == torch.float64 else _in_equal_batches(torch, ask, mine)
 
-    return OnDevice(place, bring, ask, steady, label, score)
+    def slopes(rows: Any, height: Height) -> Any:
+        with torch.enable_grad():
+            leaf = rows.detach().requires_grad_()
+            # Steps from here to there keep the last bits, which those of margins do not: 64 bits do not help.
+            heights = _in_equal_batches(torch, lambda rows: height(forward(rows.clone())), leaf)
+            (slopes,) = torch.autograd.grad(heights.sum(), leaf)
+        return heights.detach(), slopes
+
+    return OnDevice(place, bring, ask, steady, slopes, label, score)
 
 
 def _in_equal_batches(torch: Any, ask: Callable[[Any], Any], rows: Any) -> Any:

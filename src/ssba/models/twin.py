@@ -79,13 +79,9 @@ def twin_model(twin: Any, rows: Any, needs: Needs, adapt: Adapt) -> Model:
 
 
 def _on_device(twin: Any) -> OnDevice:
-    def ask(rows: Any) -> Any:
-        with sys.modules["torch"].no_grad():
-            return twin(rows)
-
     if twin.classes is None:
-        return torch_on_device(lambda: twin, ask)
-    return torch_on_device(lambda: twin, ask, first_highest, in_64_bits)
+        return torch_on_device(lambda: twin, twin)
+    return torch_on_device(lambda: twin, twin, first_highest, in_64_bits)
 
 
 def original_of(twin: Any, rows: Any, needs: Needs, adapt: Adapt) -> Model:

@@ -8,7 +8,7 @@ at a time is asked in one model call, or searched in one search.
 import itertools
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +19,15 @@ from ssba.constraints.regions.region import Region
 from ssba.models.on_device import OnDevice, is_out_of_memory
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import Freely, reader_of
-from ssba.pipeline.beside_search import device_of, fit_beside, ledger_beside, reader_beside
+from ssba.pipeline.beside_search import (
+    ReaderBeside,
+    can_be_led,
+    device_of,
+    fit_beside,
+    led_by_slopes,
+    ledger_beside,
+    opened_slopes,
+)
 from ssba.pipeline.course import Stage
 from ssba.pipeline.state import QueryState, Searching, States, Vector
 from ssba.search.archive import Archive, look_at_new, share_out
@@ -71,25 +79,46 @@ def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
 
 def _search(states: States, chosen: Chosen) -> None:
     """Search regions beside the model where that is possible, and what is left of them on the host."""
-    left, device = list(chosen), device_of(states)
+    left, stacked, device = list(chosen), _Stacked(states, chosen), device_of(states)
     if device is not None:
-        fits = fit_beside(states, [(number, states[number].query.regions[i]) for number, i in chosen])
+        fits = fit_beside(states, stacked.regions)
         left = [one for one, fine in zip(chosen, fits, strict=True) if not fine]
         fitting = [one for one, fine in zip(chosen, fits, strict=True) if fine]
-        left += _search_beside(states, fitting, device)
+        left += _search_beside(states, fitting, device, stacked)
     if left:
-        ledger = ledger_of(states, [(number, states[number].query.regions[i]) for number, i in left])
-        _search_in(ledger, states, left)
+        door = door_of(states)
+        # Opening a model takes some rows of it, which only pays where its slopes can lead.
+        led = can_be_led(states, stacked.of(left)).any()
+        if led and (slopes := opened_slopes(states)) is not None:
+            door = replace(door, slopes=slopes, led=led_by_slopes(states), has_faces=_has_faces(states))
+        _search_in(Ledger(stacked.of(left), states[0].engine.metric, door), states, left)
 
 
-def _search_beside(states: States, chosen: Chosen, device: OnDevice) -> list[tuple[int, int]]:
+class _Stacked:
+    """The regions to search, stacked once for all that is done with all of them."""
+
+    def __init__(self, states: States, chosen: Chosen) -> None:
+        self._states, self._chosen = states, list(chosen)
+        self.regions = self._stack(chosen)
+
+    def of(self, some: Chosen) -> Regions:
+        return self.regions if some == self._chosen else self._stack(some)
+
+    def _stack(self, some: Chosen) -> Regions:
+        parts = tuple(self._states[number].query.regions[i] for number, i in some)
+        return Regions(parts, np.array([number for number, _ in some]))
+
+
+def _search_beside(
+    states: States, chosen: Chosen, device: OnDevice, stacked: _Stacked
+) -> list[tuple[int, int]]:
     """Search regions beside the model, fewer at a time where its memory ends; return what is for the host."""
     waiting, left = [list(chosen)], []
     while waiting:
         some = waiting.pop()
-        lanes = [(number, states[number].query.regions[i]) for number, i in some]
+        regions, metric = stacked.of(some), states[0].engine.metric
         try:
-            ledger = ledger_beside(ledger_of(states, lanes), door_of(states, device=device), device)
+            ledger = ledger_beside(regions, metric, door_of(states, device=device), device)
             gone = set(_search_in(ledger, states, some))
             left += [one for one in some if one[0] in gone]
         except Exception as error:
@@ -210,13 +239,13 @@ def door_of(
     some_miss = bool(missing.any())
     course = states[0].limits.course
     places = course.places(states)
-    reading = reader_of(states, freely=freely)
-    beside = None if device is None else reader_beside(states, device)
+    reading = None if device is not None else reader_of(states, freely=freely)
+    beside = None if device is None else ReaderBeside(states, device)
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
         begun = time.monotonic()
         if beside is not None:
-            reply = beside(Z, query)
+            reply = beside.replies(Z, query)
         elif judging.batch_matters and (query != query[0]).any():
             reply = _one_by_one(ask, Z, query)
         else:
@@ -226,6 +255,7 @@ def door_of(
         return reply
 
     def read(Z: Matrix, query: Numbers) -> Reply:
+        assert reading is not None
         reply = reading(Z, query, oracle.output(Z, missing[query] if some_miss else None))
         if reply.margin is None:
             return reply
@@ -241,7 +271,16 @@ def door_of(
         _few_calls(states),
         states[0].limits.until_found,
         widely=device is not None,
+        slopes=None if beside is None else beside.slopes,
+        led=None if beside is None else led_by_slopes(states),
+        has_faces=_has_faces(states),
     )
+
+
+def _has_faces(states: States) -> bool:
+    """Tell whether rows may leave the target to one of several others: then its boundary has edges."""
+    classes = states[0].engine.judging.model.classes
+    return classes is not None and len(classes) > 2
 
 
 def _few_calls(states: States) -> Numbers | None:

@@ -5,7 +5,7 @@ A row is allowed by the regions, the number of changes, and every constraint in 
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import holds
+from ssba.constraints.language.tree import Constraint
 from ssba.constraints.surely_holds import surely_hold
 from ssba.models.model import Output
 from ssba.models.targets import Reply
@@ -150,10 +151,15 @@ def _accept(offered: Sequence[tuple[_Check, Vector]]) -> None:
     output = verdicts(engine.judging, forms.rows, x[forms.of])
     asked = _Asked([one.state for one in checks], forms.of, written, output)
     ends = np.searchsorted(forms.of, np.arange(len(offered) + 1)).tolist()
+    parts = [range(begin, end) for begin, end in itertools.pairwise(ends)]
+    for one, part in zip(checks, parts, strict=True):
+        one.state.spent.verified_rows += len(part)
+    # Of many queries together; the other answers of each only if there is still time.
+    first = {id(one): (one, part) for one, part in zip(reversed(checks), reversed(parts), strict=True)}
+    asked.ask_alone(next(asked.promising(*one), None) for one in first.values())
     states, numbers = [], []
-    for one, (begin, end) in zip(checks, itertools.pairwise(ends), strict=True):
-        one.state.spent.verified_rows += end - begin
-        number = None if one.has_enough else asked.first_passing(one, range(begin, end))
+    for one, part in zip(checks, parts, strict=True):
+        number = None if one.has_enough else asked.first_passing(one, part)
         if number is not None:
             one.accepted.append(written[number])
             states.append(one.state)
@@ -172,19 +178,37 @@ class _Asked:
     of: Numbers
     rows: Matrix
     output: Output
+    _stand_alone: dict[int, bool] = field(default_factory=dict)
 
     def first_passing(self, check: _Check, numbers: range) -> int | None:
         """Return the first of a query's rows that passes every check and is unlike its other answers."""
-        state = check.state
+        for i in self.promising(check, numbers):
+            self.ask_alone([i])
+            if self._stand_alone[i] and _ball_stands(check.state, self.rows[i]):
+                return i
+        return None
+
+    def promising(self, check: _Check, numbers: range) -> Iterator[int]:
+        """Yield those of a query's rows that pass all checks but the last, for which each is asked alone."""
         for i in numbers:
             if (
                 self._reaching_inside[i]
-                and _is_different(state, self.rows[i], check.accepted)
-                and (self._sure_to_hold[i] or meets_constraints(state, self.rows[i]))
-                and _stands_alone(state, self.rows[i], is_thin=bool(self._thin[i]))
+                and _is_different(check.state, self.rows[i], check.accepted)
+                and _hold(check.state, self.rows[i], self._unsure.get(i, ()))
             ):
-                return i
-        return None
+                yield i
+
+    def ask_alone(self, numbers: Iterable[int | None]) -> None:
+        """Ask about rows alone, where their batch might decide and that is not known yet."""
+        fresh = [i for i in numbers if i is not None and i not in self._stand_alone]
+        self._stand_alone.update(dict.fromkeys(fresh, True))
+        thin = [i for i in fresh if self._thin[i]]
+        if thin:
+            of = self.of[thin]
+            x = np.stack([self.states[number].x for number in of])
+            alone = self.states[0].engine.judging.oracle().alone(self.rows[thin], np.isnan(x))
+            reply = reader_of(self.states)(self.rows[thin], of, alone)
+            self._stand_alone.update(zip(thin, np.asarray(reply.reached).tolist(), strict=True))
 
     @cached_property
     def _reply(self) -> Reply:
@@ -200,8 +224,8 @@ class _Asked:
         return np.asarray(self._reply.reached & lie_inside(self.states, self.of, self.rows))
 
     @cached_property
-    def _sure_to_hold(self) -> Mask:
-        return surely_meet(self.states, self.of, self.rows)
+    def _unsure(self) -> dict[int, list[Constraint]]:
+        return unsure_constraints(self.states, self.of, self.rows)
 
 
 def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
@@ -209,15 +233,15 @@ def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
     reply = judged(state, z[None, :], verdict)
     if not reply.reached[0] or not is_feasible(state, z):
         return False
-    return _stands_alone(state, z, is_thin=bool(_is_thin(state, reply)[0]))
-
-
-def _stands_alone(state: QueryState, z: Vector, *, is_thin: bool) -> bool:
-    """Tell whether a row reaches alone, where its batch might decide, and the ball around it, if any."""
-    if is_thin:
+    if _is_thin(state, reply)[0]:
         alone = state.engine.judging.oracle().alone(z[None, :], np.isnan(state.x))
         if not judged(state, z[None, :], alone).reached[0]:
             return False
+    return _ball_stands(state, z)
+
+
+def _ball_stands(state: QueryState, z: Vector) -> bool:
+    """Tell whether the ball around a row reaches with it, where one is asked for."""
     return state.options.radius is None or ball_holds(state, z)
 
 
@@ -287,8 +311,8 @@ def are_feasible(states: States, of: Numbers, rows: Matrix) -> Mask:
     most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
     few = changed_cells(rows, x[of]).sum(axis=1) <= most[of]
     allowed = lie_inside(states, of, rows) & few
-    unsure = np.flatnonzero(allowed & ~surely_meet(states, of, rows))
-    allowed[unsure] = [meets_constraints(states[int(of[i])], rows[i]) for i in unsure.tolist()]
+    for i, unsure in unsure_constraints(states, of, rows).items():
+        allowed[i] = allowed[i] and _hold(states[int(of[i])], rows[i], unsure)
     return np.asarray(allowed)
 
 
@@ -306,20 +330,27 @@ def lie_inside(states: States, of: Numbers, rows: Matrix) -> Mask:
     return np.asarray(np.bincount(number[inside], minlength=len(rows)) > 0)
 
 
-def surely_meet(states: States, of: Numbers, rows: Matrix) -> Mask:
-    """Tell which rows meet all constraints for certain; rows that share constraints are checked at once."""
-    sure = np.zeros(len(rows), dtype=bool)
+def unsure_constraints(states: States, of: Numbers, rows: Matrix) -> dict[int, list[Constraint]]:
+    """Return for rows that may break a constraint, by their numbers, those that have to be looked at closely.
+
+    Rows that share constraints are checked at once.
+    """
+    unsure: dict[int, list[Constraint]] = {}
     lists = {id(state.query.constraints): state.query.constraints for state in states}
     own = np.array([id(state.query.constraints) for state in states])[of]
     x, features = np.stack([state.x for state in states]), states[0].engine.space.features
     for name, constraints in lists.items():
         some = np.flatnonzero(own == name)
-        sure[some] = surely_hold(constraints, x[of[some]], rows[some], features)
-    return sure
+        sure = surely_hold(constraints, x[of[some]], rows[some], features)
+        for place in np.flatnonzero(~sure.all(axis=1)).tolist():
+            unsure[int(some[place])] = [constraints[i] for i in np.flatnonzero(~sure[place]).tolist()]
+    return unsure
 
 
-def meets_constraints(state: QueryState, z: Vector) -> bool:
-    """Check a finished row against every constraint in user units."""
+def _hold(state: QueryState, z: Vector, constraints: Sequence[Constraint]) -> bool:
+    """Check a finished row against constraints in user units."""
+    if not constraints:
+        return True
     space = state.engine.space
     query, row = space.rows_values(np.stack([state.x, z]))
-    return all(holds(one, query, row, space.by_name) for one in state.query.constraints)
+    return all(holds(one, query, row, space.by_name) for one in constraints)

@@ -23,7 +23,7 @@ class Ways:
     `optimal`: the boundary there is at a right angle to the way from the query, so that no small step
     helps. `stalled`: steps that should have helped did not. `flat`: scores do not change around the row, as
     those of trees do not. `straight`: the boundary has had one and the same normal on all of the way.
-    `normal` is the last one seen, in scaled units; `width`, `steepest` and `halvings` are how closely labels
+    `normal` is the last one seen, in scaled units; `width`, `steepest` and `cells` are how closely labels
     are looked at next. `points` and `normals` are the last planes seen, `planes` how many of them there are.
     """
 
@@ -34,7 +34,7 @@ class Ways:
     normal: Matrix
     width: Vector
     steepest: Vector
-    halvings: Numbers
+    cells: Numbers
     weak: Numbers
     optimal: Mask
     stalled: Mask
@@ -71,7 +71,7 @@ class Ways:
     def look_at(self, numbers: Numbers, look: Look) -> None:
         """Say how closely some ways look next."""
         self.width[numbers], self.steepest[numbers] = look.width, look.steepest
-        self.halvings[numbers] = look.halvings
+        self.cells[numbers] = look.cells
 
 
 def ways_from(ledger: Ledger, rows: Matrix, at: Numbers, margin: Vector | None) -> Ways:
@@ -87,7 +87,7 @@ def ways_from(ledger: Ledger, rows: Matrix, at: Numbers, margin: Vector | None) 
         normal=xp.zeros_like(rows),
         width=np.zeros(count),
         steepest=np.zeros(count),
-        halvings=np.zeros(count, dtype=np.int64),
+        cells=np.zeros(count, dtype=np.int64),
         weak=np.zeros(count, dtype=np.int64),
         optimal=no.copy(),
         stalled=no.copy(),
@@ -166,22 +166,15 @@ class Stepper:
         rays = rays_to(ledger, pulled, at[who])
         # Bring all of them to one distance, just short of where we stand.
         short = self.distance[who] * (1 - SETTINGS.descent.gain / 2)
-        ends = rays.all_rows(rays.shares(short))
-        reply = ledger.ask(ends, at[who])
-        hits = np.flatnonzero(reply.reached)
-        by_labels = self.start_margin is None
-        margins = None if by_labels else np.zeros(len(at))
-        if not len(hits):
-            return rows, margins, found
-        names, group = np.unique(who[hits], return_inverse=True)
-        rays = rays_to(ledger, choose(ends, hits), at[who[hits]])
+        rays = rays_to(ledger, rays.all_rows(rays.shares(short)), at[who])
+        names, group = np.unique(who, return_inverse=True)
         if self.start_margin is None:
-            near = None if expected is None else expected[who[hits]]
-            crossings = race(rays, group, 1, self.tolerance, nearest=near)
+            near = None if expected is None else expected[who]
+            crossings = race(rays, group, 1, self.tolerance, nearest=near, certain=False)
         else:
-            pair = self.start_margin[rays.at], np.asarray(reply.margin)[hits]
-            guess = self._guesses(rays, who[hits])
-            crossings = race(rays, group, 1, self.tolerance, margins=pair, guess=guess)
+            pair, guess = (self.start_margin[rays.at], np.zeros(len(who))), self._guesses(rays, who)
+            crossings = race(rays, group, 1, self.tolerance, margins=pair, guess=guess, certain=False)
+        margins = None if self.start_margin is None else np.zeros(len(at))
         winners = names[crossings.group]
         put(rows, winners, crossings.rows)
         found[winners] = True
@@ -209,9 +202,9 @@ class _Descent:
         """Take one step on each way; return which go on, where they look next, and if at another face."""
         settings, gain = SETTINGS.descent, SETTINGS.descent.gain
         normal = self._normals(ways, spots, other_face)
-        cosine, answers = row_sums(ways.normals[:, -1] * normal, (normal != 0) * 1.0)
+        cosine, answers = row_sums(ways.normal * normal, (normal != 0) * 1.0)
         ways.flat |= (answers == 0) | self._is_flat(ways, spots, answers)
-        straight = (ways.planes > 0) & (ways.weak == 0) & (cosine > settings.straight)
+        straight = (ways.weak == 0) & (cosine > 1 - settings.closely)
         fresh = ~ways.flat
         ways.straight = np.where(fresh, straight, ways.straight)
         ways.normal = namespace(normal).where(by_row(fresh, normal), normal, ways.normal)
@@ -226,7 +219,7 @@ class _Descent:
         ways.optimal |= sure
         again = near & ~sure
         ways.weak[again] += 1
-        ways.look_at(np.flatnonzero(again), settings.last_look)
+        ways.look_at(np.flatnonzero(again), settings.next_look)
         going &= ~near
         step = np.flatnonzero(going)
         next_face, beyond = np.zeros(len(spots), dtype=bool), None
@@ -262,7 +255,7 @@ class _Descent:
         look = (
             np.where(other_face, first.width, ways.width),
             np.where(other_face, first.steepest, ways.steepest),
-            np.where(other_face, first.halvings, ways.halvings),
+            np.where(other_face, first.cells, ways.cells),
         )
         fine = np.flatnonzero(to_numpy(moved) & (many > 1))
         normals = xp.zeros_like(spots)
@@ -281,7 +274,7 @@ class _Descent:
         doubtful = np.flatnonzero((columns >= 4) & (2 * answers < columns) & (answers > 0))
         if len(doubtful):
             rows, at = choose(spots, doubtful), ways.at[doubtful]
-            broad = broad_slopes(ledger, rows, at, SETTINGS.descent.tree_step * ledger.distance(rows, at))
+            broad = broad_slopes(ledger, rows, at, SETTINGS.descent.aside[-1] * ledger.distance(rows, at))
             flat[doubtful] = row_sums((broad != 0) * 1.0)[0] > 1.2 * answers[doubtful]
         return flat
 
@@ -298,7 +291,7 @@ class _Descent:
                 planes = ways.take(several)
                 edge, is_edge = edges(self.ledger, planes.at, planes.points, planes.normals, planes.planes)
                 there = np.flatnonzero(is_edge)
-                shares = np.array(settings.edge_fan)
+                shares = np.array(settings.fan)
                 aims.append(between(choose(planes.row, there), choose(edge, there), shares))
                 who.append(np.repeat(several[there], len(shares)))
         stepper = Stepper(
@@ -322,18 +315,16 @@ class _Descent:
         if margin is not None:
             ways.margin[nearer] = margin[nearer]
         ways.width[~found] *= 0.3
-        blocked = np.flatnonzero(~found & (ways.weak == 1))
-        # Beside a model it takes calls to look there, and several ways are followed anyway.
-        return self._beyond(ways, blocked[:0] if self.ledger.is_beside else blocked, foot)
+        return self._beyond(ways, np.flatnonzero(~found & (ways.weak == 1)), foot)
 
     def _look_on(self, ways: Ways) -> None:
         """Look nearer next, around a guess for slopes that differ little from the last plane's."""
         many = self.ledger.regions.columns_moving[ways.at] > SETTINGS.race.few_columns
         guessed = many & self.ledger.metric.adds_squares
         ways.width = np.where(guessed, np.maximum(0.01, 0.5 * ways.width), ways.width)
-        least, less = np.where(guessed, 0.15, 0.3), np.where(guessed, 0.3, 0.5)
+        least, less = np.where(guessed, 0.12, 0.3), np.where(guessed, 0.25, 0.5)
         ways.steepest = np.maximum(least, less * ways.steepest)
-        ways.halvings = np.where(guessed, SETTINGS.descent.next_look.halvings, SETTINGS.descent.halvings)
+        ways.cells = np.where(guessed, SETTINGS.descent.next_look.cells, SETTINGS.steps.look.cells)
 
     def _beyond(self, ways: Ways, blocked: Numbers, foot: Matrix) -> tuple[Numbers, Matrix]:
         """Return where a ray a little toward the foot crosses the boundary farther out, and on whose way."""
@@ -344,7 +335,7 @@ class _Descent:
         who = np.repeat(blocked, len(aside))
         toward = between(choose(ways.row, blocked), choose(foot, blocked), aside)
         rays = rays_to(ledger, toward, ways.at[who])
-        ends = rays.all_rows(rays.shares(settings.farther * ways.distance[who]))
+        ends = rays.all_rows(rays.shares(settings.close * ways.distance[who]))
         hits = np.flatnonzero(ledger.ask(ends, ways.at[who]).reached)
         # The one farthest aside.
         last = hits[first_of_each(who[hits], -hits.astype(float))]

@@ -13,13 +13,13 @@ from ssba.search.planes import Probes, broad_slopes
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
-from ssba.search.starts import Ends
+from ssba.search.starts import Ends, Pools, crossed_nearby
 from ssba.search.steps import as_far_as_possible, neighbours, pairs_within, steps_of
 
 
-def along_columns(ledger: Ledger, at: Numbers) -> None:
-    """Ask about a change of each column alone, both ways, a little nearer than the best row."""
-    regions, settings = ledger.regions, SETTINGS.around
+def along_columns(ledger: Ledger, at: Numbers, more: Herd | None = None) -> None:
+    """Ask about a change of each column alone, both ways, a little nearer than the best row; and `more`."""
+    regions = ledger.regions
     at = at[np.isfinite(ledger.best[at])]
     start = choose(regions.start, at)
     probes = Probes.of(choose(regions.moves, at))
@@ -32,7 +32,19 @@ def along_columns(ledger: Ledger, at: Numbers) -> None:
     pulled, fine = regions.pull_in(choose(both, order), of[order])
     kept = np.flatnonzero(fine)
     rays = rays_to(ledger, choose(pulled, kept), of[order][kept])
-    _go_in(ledger, rays.all_rows(rays.shares(settings.along * ledger.best[rays.at])), rays.at)
+    rows = rays.all_rows(rays.shares((1 - SETTINGS.race.edge) * ledger.best[rays.at]))
+    if more is None:
+        _go_in(ledger, rows, rays.at)
+    else:
+        _go_in(ledger, namespace(rows).concat([rows, more.rows]), np.concatenate([rays.at, more.at]))
+
+
+def values_nearby(ledger: Ledger, pools: Pools, at: Numbers) -> None:
+    """Ask about values of the data in one or two columns that can move, alone and together.
+
+    A small cell that trees cut out of the plane may lie nearer than all that slopes and drawn rows show.
+    """
+    _go_in(ledger, *crossed_nearby(ledger, pools, at))
 
 
 def _go_in(ledger: Ledger, rows: Matrix, at: Numbers) -> Numbers:
@@ -56,14 +68,14 @@ def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: D
 
     With few columns this finds other arms of the boundary; with many it would find nothing.
     """
-    regions, settings = ledger.regions, SETTINGS.around
+    regions = ledger.regions
     at = _few_columns(ledger, at)
     for number in itertools.count():
         at = at[ledger.goes_on(at)]
         if not len(at):
             return
         rng = draws.of("elsewhere", number).generator
-        drawn = rng.normal(size=(settings.directions, regions.x.shape[1]))
+        drawn = rng.normal(size=(SETTINGS.starts.trials, regions.x.shape[1]))
         inward = np.where(rng.random(len(drawn)) < 0.5, 0.99, rng.uniform(0.4, 0.99, len(drawn)))
         of = np.repeat(at, len(drawn))
         way = np.where(regions.moves[of], np.tile(drawn, (len(at), 1)), 0.0)
@@ -93,15 +105,15 @@ def around_best(ledger: Ledger, at: Numbers, draws: Draws) -> None:
     With few columns this gets into corners and along bent edges, where no plane shows the way; with many it
     would find nothing.
     """
-    regions, settings = ledger.regions, SETTINGS.around
+    regions = ledger.regions
     few = _few_columns(ledger, at)
-    for place, width in enumerate(settings.balls):
+    for place, width in enumerate(reversed(SETTINGS.descent.aside)):
         left = few
         for number in itertools.count():
             left = left[ledger.goes_on(left)]
             if not len(left):
                 break
-            in_a_ball = settings.directions // len(settings.balls)
+            in_a_ball = SETTINGS.starts.nearest // len(SETTINGS.descent.aside)
             drawn = draws.of("ball", place).of("try", number).normal(in_a_ball, regions.x.shape[1])
             of = np.repeat(left, len(drawn))
             best, far = ledger.best_row[of], ledger.best[of]
@@ -120,7 +132,7 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     that reach the target with other levels come from the row itself, stretched, and from the rows that
     the search began with.
     """
-    regions, settings = ledger.regions, SETTINGS.levels
+    regions = ledger.regions
     donors = _donors(ends, at)
     at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]
     if not len(at):
@@ -151,7 +163,7 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     ways = ways_from(ledger, crossings.rows, names[crossings.group], None)
     if start_margin is not None and len(ways.at):
         ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
-    descend(ledger, ways, start_margin, settings.rounds)
+    descend(ledger, ways, start_margin, SETTINGS.descent.rounds)
 
 
 def _donors(ends: Herd, at: Numbers) -> list[Matrix]:
@@ -185,7 +197,7 @@ def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
     far = ledger.distance(found, of)
     near = np.flatnonzero(far < ledger.best[of])
     order = near[np.lexsort((far[near], of[near]))]
-    order = order[rank_within(of[order]) < SETTINGS.levels.sets]
+    order = order[rank_within(of[order]) < SETTINGS.starts.nearest]
     return found[order], of[order]
 
 
@@ -219,7 +231,7 @@ def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
     By labels, those that alone make its best row miss.
     """
     regions = ledger.regions
-    width = SETTINGS.descent.tree_step * ledger.best[at]
+    width = SETTINGS.descent.aside[-1] * ledger.best[at]
     if ledger.has_scores:
         slopes = broad_slopes(ledger, regions.start[at], at, width)
     else:
@@ -227,7 +239,7 @@ def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
     size = np.abs(slopes)
     place = np.argsort(np.argsort(-size, axis=1, kind="stable"), axis=1, kind="stable")
     telling: Mask = np.zeros_like(regions.free)
-    telling[at] = (size > 0) & (place < SETTINGS.narrow.more)
+    telling[at] = (size > 0) & (place < SETTINGS.starts.nearest)
     return telling
 
 

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from ssba.arrays import Array, like, to_numpy
 from ssba.columns.distance import Metric
-from ssba.columns.space import Grid
 from ssba.constraints.regions.region import Region
 from ssba.search.lanes import Draws, rank_within
 from ssba.search.ledger import Ledger
@@ -145,7 +144,8 @@ class _Ball:
         region = self.region
         if bool(region.discrete[j]):
             levels = np.flatnonzero(to_numpy(region.allowed[j, :]))
-            return float(rng.choice(levels[levels != self.start[j]]))
+            others = levels[levels != self.start[j]]
+            return float(others[rng.integers(len(others))])
         drawn = self.x.copy()
         drawn[j] = rng.uniform(float(region.lower[j]), float(region.upper[j]))
         return float(to_numpy(region.snap(like(drawn[None, :], region.x)))[0, j])
@@ -256,15 +256,10 @@ class _Ball:
 
     def _steps(self, j: int, ends: Vector, *, up: bool) -> Vector:
         """Return how many steps from zero the legal values next to some ends of a column lie."""
-        grid = self._grids[j]
+        grid = self.region.grid.columns[j]
         cells = like(ends[:, None], self.region.x)
         values = to_numpy(grid.ceil(cells) if up else grid.floor(cells))[:, 0]
         return np.asarray(np.round(values * float(grid.denominator[0]) / float(grid.numerator[0])))
-
-    @cached_property
-    def _grids(self) -> list[Grid]:
-        """The legal values column by column."""
-        return [self.region.grid.column(j) for j in range(len(self.x))]
 
     @cached_property
     def _own_is_extra(self) -> Mask:

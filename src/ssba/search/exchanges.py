@@ -11,6 +11,7 @@ than the one that it comes from.
 
 import numpy as np
 
+from ssba.arrays import in_blocks
 from ssba.columns.distance import changed_cells
 from ssba.search.lanes import Draws, Herd, are_repeats, rank_within
 from ssba.search.ledger import Ledger
@@ -21,8 +22,7 @@ from ssba.search.steps import pull_back
 
 def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int) -> Herd:
     """Bring rows that reach the target nearer by exchanges with each other and with donors."""
-    settings = SETTINGS.swaps
-    parents = apart(ledger, parents, settings.parents)
+    parents = apart(ledger, parents, SETTINGS.columns.followed)
     for number in range(rounds):
         if not len(parents.at):
             break
@@ -33,7 +33,7 @@ def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int)
         hits, at = nearest_few(ledger, rows[reached], at[reached], SETTINGS.columns.followed)
         if len(at):
             ends, at = pull_back(ledger, hits, at, SETTINGS.columns.worthwhile * ledger.best)
-            parents = apart(ledger, parents.with_rows(ends, at), settings.parents)
+            parents = apart(ledger, parents.with_rows(ends, at), SETTINGS.columns.followed)
     return parents
 
 
@@ -51,26 +51,28 @@ def nearest_few(ledger: Ledger, rows: Matrix, at: Numbers, most: int) -> tuple[M
 def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tuple[Matrix, Numbers]:
     """Return parents that gave up a column, mostly a large one, and took cells that donors changed more."""
     regions, metric, settings = ledger.regions, ledger.metric, SETTINGS.swaps
-    rng, count, columns = draws.generator, settings.offspring, regions.x.shape[1]
+    rng, count, columns = draws.generator, SETTINGS.starts.trials, regions.x.shape[1]
     favoured = rng.exponential(settings.favour, count).astype(np.int64)
     luck, stretch = rng.random(count), rng.choice(np.array(settings.stretch), count)
-    taken = rng.random((count, columns)) < rng.uniform(*settings.taken, size=(count, 1))
+    taken = rng.random((count, columns)) < rng.random((count, 1))
     stays, given_up = rng.choice(np.array(settings.stays), count), rng.random(count)
     names, first, size = np.unique(parents.at, return_index=True, return_counts=True)
     _, first_other, size_other = np.unique(others.at, return_index=True, return_counts=True)
-    own = parents.rows[(first[:, None] + np.minimum(favoured, size[:, None] - 1)).ravel()]
-    other = others.rows[(first_other[:, None] + (luck * size_other[:, None]).astype(np.int64)).ravel()]
-    at, repeat = np.repeat(names, count), len(names)
-    start = regions.start[at]
-    far = np.maximum(metric.distance(other, start), 1e-300)
-    share = np.tile(stretch, repeat) * np.minimum(settings.near * ledger.best[at] / far, 1.0)
-    other = _with_share(ledger, other, start, share)
-    parts = metric.parts(own, start)
-    more = np.tile(taken, (repeat, 1)) & (metric.parts(other, start) > parts)
-    rows = np.where(more, other, own)
-    less = _with_share(ledger, own, start, np.tile(stays, repeat))
-    rows = np.where(_one_each(parts**2, np.tile(given_up, repeat)), less, rows)
-    rows, fine = regions.pull_in(rows, at)
+    own = (first[:, None] + np.minimum(favoured, size[:, None] - 1)).ravel()
+    other = (first_other[:, None] + (luck * size_other[:, None]).astype(np.int64)).ravel()
+    at, place = np.repeat(names, count), np.tile(np.arange(count), len(names))
+
+    def bred(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
+        start, mine, theirs = regions.start[at], parents.rows[own], others.rows[other]
+        far = np.maximum(metric.distance(theirs, start), 1e-300)
+        share = stretch[place] * np.minimum(SETTINGS.descent.close * ledger.best[at] / far, 1.0)
+        theirs = _with_share(ledger, theirs, start, share)
+        parts = metric.parts(mine, start)
+        rows = np.where(taken[place] & (metric.parts(theirs, start) > parts), theirs, mine)
+        less = _with_share(ledger, mine, start, stays[place])
+        return np.where(_one_each(parts**2, given_up[place]), less, rows)
+
+    rows, fine = regions.pull_in(in_blocks(bred, columns, at, own, other, place), at)
     return rows[fine], at[fine]
 
 
@@ -91,7 +93,7 @@ def _with_share(ledger: Ledger, rows: Matrix, start: Matrix, shares: Vector) -> 
 
 def apart(ledger: Ledger, herd: Herd, most: int) -> Herd:
     """Return the nearest rows of each region, up to so many, of which no two are almost the same."""
-    settings, metric = SETTINGS.swaps, ledger.metric
+    metric = ledger.metric
     if not len(herd.at):
         return herd
     far = ledger.distance(herd.rows, herd.at)
@@ -109,7 +111,7 @@ def apart(ledger: Ledger, herd: Herd, most: int) -> Herd:
         for other in range(int(count[lanes].max(initial=0))):
             has = other < count[lanes]
             gap = metric.distance(rows[now], rows[np.where(has, chosen[lanes, other], now)])
-            fine &= ~has | (gap > settings.apart * far[now])
+            fine &= ~has | (gap > SETTINGS.descent.first_tolerance * far[now])
         taken = lanes[fine]
         chosen[taken, count[taken]] = now[fine]
         count[taken] += 1

@@ -5,13 +5,15 @@ next, and none can lose an answer; and since a query's rows are the same for eve
 ends, a larger budget can only add candidates.
 """
 
+import itertools
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ssba.arrays import choose, copied, like, on_host, put, to_numpy
+from ssba.arrays import Array, choose, copied, in_blocks, like, on_host, put, to_numpy
 from ssba.columns.distance import Metric, is_lost
 from ssba.models.targets import Reply
 from ssba.search.lanes import are_repeats, first_of_each, rank_within, row_keys
@@ -25,7 +27,9 @@ class Door:
     `most` is how many rows each query may still ask; `is_over` tells that there is no more time. Where calls
     are dear, `few_calls` is how many more each query may take part in; then more is asked at once.
     With `until_found` a query asks no more once a row of it has reached. With `widely` a call costs much more
-    than a few rows more in it, as on a GPU.
+    than a few rows more in it, as on a GPU. `slopes` tells of rows how far they are beyond the
+    target, in units of its own, and how that rises with each cell; None where the model does not tell. It
+    leads the queries `led`. With `has_faces` the target lies beyond several faces, as among many classes.
     """
 
     ask: Callable[[Matrix, Numbers], Reply]
@@ -35,6 +39,9 @@ class Door:
     few_calls: Numbers | None = None
     until_found: bool = False
     widely: bool = False
+    slopes: Callable[[Matrix, Numbers], tuple[Array, Matrix] | None] | None = None
+    led: Mask | None = None
+    has_faces: bool = False
 
 
 class NoNumbersError(Exception):
@@ -106,7 +113,8 @@ class Ledger:
     hits: list[tuple[Matrix, Numbers, Vector]] = field(default_factory=list)
     misses: list[tuple[Numbers, Vector]] = field(default_factory=list)
     calls: Numbers = field(init=False)
-    _memory: dict[bytes, int] = field(default_factory=dict)
+    # Rows that were asked about, numbered in the order in which they came.
+    _memory: dict[bytes, int] = field(default_factory=lambda: defaultdict(itertools.count().__next__))
     _answers: _Answers = field(default_factory=_Answers)
 
     def __post_init__(self) -> None:
@@ -120,7 +128,11 @@ class Ledger:
 
     def distance(self, Z: Matrix, at: Numbers) -> Vector:
         """Return how far rows are from their queries."""
-        return np.asarray(to_numpy(self.metric.distance(Z, choose(self.regions.x, at))))
+
+        def distance(rows: Matrix, of: Numbers) -> Matrix:
+            return self.metric.distance(rows, choose(self.regions.x, of))
+
+        return np.asarray(to_numpy(in_blocks(distance, Z.shape[1], Z, at)))
 
     def goes_on(self, at: Numbers) -> Mask:
         """Tell which regions belong to queries that may ask on."""
@@ -165,6 +177,38 @@ class Ledger:
         if len(lost):
             distance[lost] = to_numpy(self.metric.distance(choose(Z, lost), choose(x, lost)))
         return Reply(known[0] > 0, known[1]), known[2] > 0, np.ones(len(at), dtype=bool), distance
+
+    def slopes(self, Z: Matrix, at: Numbers) -> tuple[Array, Matrix] | None:
+        """Return how far rows are beyond the target and how that rises with each cell, where the model tells.
+
+        Both lie where the rows do. Each row counts as asked, unless the model was opened and is not asked.
+        """
+        query = self.regions.query[at]
+        if self.door.slopes is None or self.door.is_over():
+            return None
+        told = self.door.slopes(Z, query)
+        if told is not None and self.is_beside:
+            self._count(query)
+        return told
+
+    def led(self, at: Numbers) -> Numbers:
+        """Return those of some regions in which slopes may lead."""
+        if self.door.led is None:
+            return at[:0]
+        fine = self.door.led[self.regions.query[at]] & self.regions.are_smooth[at]
+        return np.asarray(at[fine & self.metric.adds_squares])
+
+    def can_afford(self, at: Numbers, rows: int) -> Mask:
+        """Tell for which of some ways, in this order, their queries may ask about so many rows each."""
+        query = self.regions.query[at]
+        order = np.argsort(query, kind="stable")
+        rank = np.empty(len(at), dtype=np.int64)
+        rank[order] = rank_within(query[order])
+        return np.asarray((rank + 1) * rows <= (self.door.most - self.asked)[query])
+
+    def close(self, at: Numbers) -> None:
+        """Let the queries of some regions ask no more."""
+        self.is_open[self.regions.query[at]] = False
 
     @property
     def few_calls(self) -> bool:
@@ -232,7 +276,7 @@ class Ledger:
             return self._asked(Z, query), np.ones(len(Z), dtype=bool)
         memory, before = self._memory, len(self._memory)
         keys = self._keys(Z, at)
-        place = np.fromiter((memory.setdefault(key, len(memory)) for key in keys), np.int64, len(keys))
+        place = np.fromiter(map(memory.__getitem__, keys), np.int64, len(keys))
         asked_now = np.zeros(len(Z), dtype=bool)
         if len(memory) > before:
             # The first of equal rows is asked about: written last.
@@ -243,10 +287,13 @@ class Ledger:
         return self._answers.of(place, has_margin=self.has_scores), asked_now
 
     def _asked(self, Z: Matrix, query: Numbers) -> Reply:
+        self._count(query)
+        return self.door.ask(Z, query)
+
+    def _count(self, query: Numbers) -> None:
         asked = np.bincount(query, minlength=len(self.asked))
         self.asked += asked
         self.calls += asked > 0
-        return self.door.ask(Z, query)
 
     def _record(self, Z: Matrix, at: Numbers, asked: Asked) -> None:
         """Keep what reached; note how far away those are that did not, of the feasible rows just asked.

@@ -6,7 +6,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ssba.arrays import choose, namespace
+from ssba.arrays import choose, namespace, to_numpy
 from ssba.search.descend import Ways, descend, ways_from
 from ssba.search.elsewhere import (
     along_columns,
@@ -17,6 +17,7 @@ from ssba.search.elsewhere import (
     elsewhere,
     other_levels,
     thin_out,
+    values_nearby,
 )
 from ssba.search.exchanges import swap, trade, without_columns
 from ssba.search.lanes import Draws, Herd, first_of_each, rank_within
@@ -26,6 +27,7 @@ from ssba.search.profile import buy
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
+from ssba.search.slopes import ends_by_slopes
 from ssba.search.starts import Ends, Pools, climbed_ends, crossed_ends, further_ends, known_ends, slope_ends
 from ssba.search.steps import broad_steps, has_steps, neighbours, pull_back, tidy
 from ssba.search.stored import Stored, stored_ends
@@ -39,7 +41,8 @@ class Search:
     the target, where the search began; it followed `one_way` first where the slope or stored points led, the
     latter in the regions `from_points`. `best` are the ways down that were followed, `steps` the regions
     whose boundary has steps. `herd` are rows on steps and levels whose columns are taken back and exchanged,
-    with those of `donors`. `at` are the regions that are searched: a start that reaches needs no search.
+    with those of `donors`. `tidied` is how far best rows were when their small changes were left out. `at`
+    are the regions that are searched: a start that reaches needs no search.
     `left` are the queries that left a search beside a model.
     """
 
@@ -59,6 +62,7 @@ class Search:
     herd: Herd = field(init=False)
     donors: Herd = field(init=False)
     all_columns: Regions = field(init=False)
+    tidied: Vector = field(init=False)
 
     def __post_init__(self) -> None:
         count = self.ledger.regions.count
@@ -68,6 +72,7 @@ class Search:
         self.best = ways_from(self.ledger, self.ends.rows, self.ends.at, self.ends.margin)
         self.herd = self.donors = Herd(self.ends.rows, self.ends.at)
         self.all_columns = self.ledger.regions
+        self.tidied = np.full(count, np.inf)
 
     @property
     def by_labels(self) -> bool:
@@ -195,14 +200,31 @@ def _use_stored(search: Search) -> None:
 
 def _follow_slope(search: Search) -> None:
     assert search.start_margin is not None
-    ends = slope_ends(search.ledger, search.pools, search.start_margin, search.without_ends)
+    ends, directions = slope_ends(search.ledger, search.pools, search.start_margin, search.without_ends)
+    search.guess = search.guess + directions
     search.one_way[ends.at] = True
     search.ends = search.ends.and_(ends)
 
 
 def _take_known(search: Search) -> None:
     search.ends = search.ends.and_(known_ends(search.ledger, search.pools, search.without_ends))
-    if search.ledger.is_beside:
+
+
+def _follow_models_slopes(search: Search) -> None:
+    assert search.start_margin is not None
+    ledger = search.ledger
+    at = ledger.led(search.at)
+    if not len(at):
+        return
+    ends, expected = ends_by_slopes(ledger, search.pools, at)
+    names, group = np.unique(ends.at, return_inverse=True)
+    margins = search.start_margin[ends.at], np.asarray(ends.margin)
+    rays = rays_to(ledger, ends.rows, ends.at)
+    crossings = race(rays, group, 1, SETTINGS.descent.roughly, margins=margins, guess=expected)
+    search.ends = search.ends.and_(ends)
+    search.best = ways_from(ledger, crossings.rows, names[crossings.group], crossings.margin)
+    search.best.optimal[:] = True
+    if ledger.is_beside:
         search.leave(search.without_ends)
 
 
@@ -246,19 +268,20 @@ def _widen(search: Search) -> None:
 
 
 def _race_and_descend(search: Search) -> None:
-    ledger, ends = search.ledger, search.ends
+    ledger = search.ledger
+    ends = search.ends.of(np.setdiff1d(search.ends.at, search.best.at))
+    if not len(ends.at):
+        return
     # Where stored points or the slope at the query tell which way to go, that way comes first.
     led = search.one_way[ends.at]
     first = ends.take(np.flatnonzero(led & (rank_within(ends.at) < SETTINGS.descent.starts)))
-    aside, second, more = Ends.none(ledger), 1, SETTINGS.descent.starts
-    if ledger.is_beside:
-        second, more = SETTINGS.beside.second, SETTINGS.beside.starts
+    aside = Ends.none(ledger)
     if search.start_margin is not None and len(first.at):
-        aside = known_ends(ledger, search.pools, np.unique(first.at), second * SETTINGS.starts.second)
+        aside = known_ends(ledger, search.pools, np.unique(first.at), SETTINGS.starts.second)
     others = ends.take(np.flatnonzero(~led))
-    ways = _ways_to(search, [(first, 1), (aside, second), (others, more)])
+    ways = _ways_to(search, [(first, 1), (aside, 1), (others, SETTINGS.descent.starts)])
     _guess_normals(search, ways)
-    search.best = way_down(ledger, ways, search.start_margin)
+    search.best = search.best.and_(way_down(ledger, ways, search.start_margin))
 
 
 def _ways_to(search: Search, kinds: Sequence[tuple[Ends, int]]) -> Ways:
@@ -275,21 +298,19 @@ def _ways_to(search: Search, kinds: Sequence[tuple[Ends, int]]) -> Ways:
         margins = search.start_margin[at], told[order]
     races, group = np.unique(at * len(kinds) + kind, return_inverse=True)
     keep = np.array([most for _, most in kinds])[races % len(kinds)]
-    tolerance = settings.tight if margins is None else settings.first_tolerance
+    tolerance = settings.gain if margins is None else settings.first_tolerance
     crossings = race(rays_to(ledger, choose(rows, order), at), group, keep, tolerance, margins=margins)
     return ways_from(ledger, crossings.rows, races[crossings.group] // len(kinds), crossings.margin)
 
 
 def _guess_normals(search: Search, ways: Ways) -> None:
-    """Begin with the normals of planes through stored points, where there are some."""
-    if search.stored is None:
-        return
-    guess = unit(search.guess[ways.at])[0]
-    some = (guess != 0).any(axis=1)
-    ways.normal = np.where(some[:, None], guess, ways.normal)
-    many = search.ledger.regions.columns_moving[ways.at] > SETTINGS.race.few_columns
-    if search.ledger.metric.adds_squares:
-        ways.look_at(np.flatnonzero(some & many), SETTINGS.descent.next_look)
+    """Begin with the normals of planes through stored points, or with slopes at starts, where they led."""
+    guess, xp = unit(choose(search.guess, ways.at))[0], namespace(ways.row)
+    some = xp.any(guess != 0, axis=1)
+    ways.normal = xp.where(some[:, None], guess, ways.normal)
+    if search.by_labels and search.ledger.metric.adds_squares:
+        many = search.ledger.regions.columns_moving[ways.at] > SETTINGS.race.few_columns
+        ways.look_at(np.flatnonzero(to_numpy(some) & many), SETTINGS.descent.next_look)
 
 
 def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
@@ -297,26 +318,24 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     settings, count = SETTINGS.descent, ledger.regions.count
     if ledger.asks_widely:
         return _together(ledger, ways, margin)
-    first = np.flatnonzero(rank_within(ways.at) == 0)
-    begun = ways.take(first)
-    descend(ledger, begun, margin, 1 if margin is None else 2)
-    ways.put(first, begun)
-    is_plane = np.zeros(count, dtype=bool)
-    is_plane[begun.at[begun.straight]] = True
-    others = np.flatnonzero((rank_within(ways.at) > 0) & ~is_plane[ways.at])
-    if len(others):
-        distance = np.full(count, np.inf)
+    first, is_plane = rank_within(ways.at) == 0, np.zeros(count, dtype=bool)
+    if margin is None:
+        ways.look_at(np.flatnonzero(~first), settings.quick_look)
+        descend(ledger, ways, margin, 1, ceiling=_least(ledger, ways))
+    else:
+        begun, distance = ways.take(np.flatnonzero(first)), np.full(count, np.inf)
+        descend(ledger, begun, margin, 2)
+        ways.put(np.flatnonzero(first), begun)
+        is_plane[begun.at[begun.straight]] = True
         distance[begun.at] = begun.distance
+        others = np.flatnonzero(~first & ~is_plane[ways.at])
         more = ways.take(others)
-        more.look_at(np.arange(len(others)), settings.quick_look)
-        descend(ledger, more, margin, 1 if margin is None else 2, ceiling=distance[more.at])
+        descend(ledger, more, margin, 2, ceiling=distance[more.at])
         ways.put(others, more)
-        near = _are_close(ledger, ways)
-        several = np.bincount(ways.at[near], minlength=count) > 1
-        close = np.flatnonzero(near & several[ways.at] & ~is_plane[ways.at] & ~ways.settled)
-        again = ways.take(close)
-        descend(ledger, again, margin, 1)
-        ways.put(close, again)
+    close = np.flatnonzero(_are_rivals(ledger, ways) & ~is_plane[ways.at] & ~ways.settled)
+    again = ways.take(close)
+    descend(ledger, again, margin, 1)
+    ways.put(close, again)
     best = ways.take(first_of_each(ways.at, ways.distance))
     descend(ledger, best, margin, settings.rounds)
     return best
@@ -324,27 +343,49 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
 
 def _are_close(ledger: Ledger, ways: Ways) -> Mask:
     """Tell which ways stand about as near to their query as the best of their region."""
+    return ways.distance <= SETTINGS.descent.close * _least(ledger, ways)
+
+
+def _are_rivals(ledger: Ledger, ways: Ways) -> Mask:
+    """Tell which ways may still become the best of their region: such as are close, but not at one place."""
+    best, count = first_of_each(ways.at, ways.distance), ledger.regions.count
+    numbers = np.zeros(count, dtype=np.int64)
+    numbers[ways.at[best]] = best
+    gap = to_numpy(ledger.metric.distance(ways.row, choose(ways.row, numbers[ways.at])))
+    others = _are_close(ledger, ways) & (gap > SETTINGS.descent.apart * ways.distance)
+    several = np.bincount(ways.at[others], minlength=count) > 0
+    others[best] = several[ways.at[best]]
+    return np.asarray(others)
+
+
+def _least(ledger: Ledger, ways: Ways) -> Vector:
+    """Return for each way how far the best of its region is."""
     least = np.full(ledger.regions.count, np.inf)
     np.minimum.at(least, ways.at, ways.distance)
-    return ways.distance <= SETTINGS.descent.close * least[ways.at]
+    return np.asarray(least[ways.at])
 
 
 def _together(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     """Follow all ways at once, for fewer calls; on a grid, leave some of these for other moves."""
     regions, settings = ledger.regions, SETTINGS.descent
     descend(ledger, ways, margin, 2)
-    if ledger.is_beside:
-        ways = ways.take(np.flatnonzero(_are_close(ledger, ways)))
     on = np.flatnonzero(~regions.on_grid[ways.at])
     further = ways.take(on)
-    descend(ledger, further, margin, SETTINGS.beside.rounds if ledger.is_beside else settings.rounds)
+    descend(ledger, further, margin, settings.rounds)
     ways.put(on, further)
     return ways.take(first_of_each(ways.at, ways.distance))
 
 
 def _along_columns(search: Search) -> None:
+    """Ask about single columns, unless the boundary is a plane, and in the same call about few changes."""
     planes = search.best.at[search.best.straight]
-    along_columns(search.ledger, np.setdiff1d(search.found, planes))
+    at = search.found[search.ledger.regions.columns_moving[search.found] > SETTINGS.race.few_columns]
+    along_columns(search.ledger, np.setdiff1d(search.found, planes), tidy(search.ledger, at))
+    search.tidied[at] = search.ledger.best[at]
+
+
+def _values_nearby(search: Search) -> None:
+    values_nearby(search.ledger, search.pools, search.found)
 
 
 def _elsewhere(search: Search) -> None:
@@ -363,9 +404,6 @@ def _tell_steps(search: Search) -> None:
     rough[doubtful] = has_steps(ledger, best.take(doubtful), search.by_labels)
     search.steps[best.at[rough]] = True
     at = best.at[rough]
-    if ledger.is_beside:
-        search.leave(at)
-        return
     at = at[ledger.goes_on(at)]
     guided = np.union1d(at[search.one_way[at]], search.on_grid[search.from_points[search.on_grid]])
     _take_usual_ends(search, guided)
@@ -416,14 +454,14 @@ def _other_levels(search: Search) -> None:
 
 def _exchange(search: Search) -> None:
     """Exchange cells: among rows on steps, and among the nearest rows where there are levels."""
-    ledger, settings = search.ledger, SETTINGS.swaps
+    ledger, rounds = search.ledger, SETTINGS.descent.rounds
     names = np.unique(search.herd.at)
     steps, levels = names[search.steps[names]], names[~search.steps[names]]
     parents = search.herd.of(steps).with_rows(ledger.best_row[steps], steps)
-    swap(ledger, parents, search.donors, search.draws.of("swap"), settings.rounds)
-    parents = Herd(*ledger.nearest(levels, settings.parents))
+    swap(ledger, parents, search.donors, search.draws.of("swap"), rounds)
+    parents = Herd(*ledger.nearest(levels, SETTINGS.columns.followed))
     ends = Herd(search.ends.rows, search.ends.at).of(levels)
-    swap(ledger, parents, ends, search.draws.of("swap levels"), settings.rounds)
+    swap(ledger, parents, ends, search.draws.of("swap levels"), rounds)
 
 
 def _trade(search: Search) -> None:
@@ -443,7 +481,10 @@ def _finely_back(search: Search) -> None:
 
 
 def _leave_out(search: Search) -> None:
-    tidy(search.ledger, search.found)
+    """Ask whether best rows do without small changes, if they are not those that were asked about before."""
+    at = search.found
+    herd = tidy(search.ledger, at[search.ledger.best[at] < search.tidied[at]])
+    search.ledger.ask(herd.rows, herd.at)
 
 
 def _close_in(search: Search) -> None:
@@ -456,11 +497,11 @@ def _close_in(search: Search) -> None:
     if search.start_margin is not None and len(some):
         rays = rays_to(ledger, choose(ledger.best_row, some), some)
         margins = search.start_margin[some], ledger.best_margin[some]
-        guess = np.full(len(some), settings.last_guess)
+        guess = np.full(len(some), 1 - settings.gain)
         race(rays, np.arange(len(some)), 1, settings.closely, margins=margins, guess=guess)
     some = at[~scored]
     rays = rays_to(ledger, choose(ledger.best_row, some), some)
-    near = (1 - 2 * settings.roughly) * ledger.best[some]
+    near = (1 - settings.gain) * ledger.best[some]
     race(rays, np.arange(len(some)), 1, settings.closely, nearest=near)
 
 
@@ -487,17 +528,25 @@ def _has_scores(search: Search) -> bool:
 MOVES: tuple[Move, ...] = (
     Move("start", _always, _ask_starts, 1, beside=True),
     Move("stored points", lambda search: search.stored is not None, _use_stored, 1),
-    Move("slope", _has_scores, _follow_slope, 3, beside=True),
-    Move("known rows", _lacks_ends, _take_known, 1, beside=True),
+    Move(
+        "the model's slopes",
+        lambda search: search.ledger.door.led is not None,
+        _follow_models_slopes,
+        0,
+        beside=True,
+    ),
+    Move("slope", _has_scores, _follow_slope, 3),
+    Move("known rows", _lacks_ends, _take_known, 1),
     Move("further rows", _lacks_ends, _look_further, 3),
     Move("climb", lambda search: _has_scores(search) and _lacks_ends(search), _climb, 2),
     Move("crossed values", _lacks_ends, _cross, 1),
     Move("few of many columns", _has_ends, _narrow, 2),
-    Move("descent", _has_ends, _race_and_descend, 33, beside=True),
+    Move("descent", _has_ends, _race_and_descend, 33),
     Move("along columns", _has_ends, _along_columns, 2, beside=True),
-    Move("elsewhere", _has_ends, _elsewhere, 8),
+    Move("values nearby", lambda search: _has_ends(search) and search.by_labels, _values_nearby, 1),
+    Move("elsewhere", _has_ends, _elsewhere, 7),
     Move("around the best", _has_ends, _around, 6),
-    Move("steps", _has_ends, _tell_steps, 3, beside=True),
+    Move("steps", _has_ends, _tell_steps, 3),
     Move("broad steps", _has_herd, _broad_steps, 6),
     Move("columns back", _has_ends, _columns_back, 3),
     Move("without a column", _has_herd, _without_columns, 2),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.arrays import Array, by_row, choose, counting, like, namespace, put, to_numpy
+from ssba.arrays import Array, by_row, choose, counting, in_blocks, like, namespace, put, to_numpy
 from ssba.search.lanes import rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Cells, Mask, Matrix, Numbers, Vector
@@ -123,8 +123,8 @@ def label_normals(
     Along the ray from the start through a row the boundary lies at radius r. How log r changes as the ray is
     turned toward a column is one component of its gradient, which is tangent to the ray; ``v - grad log r``
     is normal to the boundary, exactly so for a plane, where v is the ray's direction. `look` are, for each
-    row, the angle to turn by, the steepest slope to tell, and the number of halvings; slopes are looked for
-    around those of the plane with the normal `guess`, where it is not zero.
+    row, the angle to turn by, the steepest slope to tell, and how many cells of slopes are told apart up to
+    it; slopes are looked for around those of the plane with the normal `guess`, where it is not zero.
     """
     regions = ledger.regions
     xp, there = namespace(z), like(at, z)
@@ -133,7 +133,7 @@ def label_normals(
     v, radius = unit(xp.where(columns, (z - start) / regions.scale, 0.0))
     probes = Probes.of(columns & by_row(radius > _NO_GAP, z))
     who, owner, cell = probes.who, probes.owner, probes.cell
-    width, steepest, halvings = look[0][who], look[1][who], look[2][who]
+    width, steepest, cells = look[0][who], look[1][who], look[2][who]
     # Turn each ray to the side on which its column has room.
     reach = z[owner, cell] + like(width * radius[who], z) * regions.scale[cell]
     side = to_numpy(xp.where(reach <= regions.high[choose(there, owner), cell], 1.0, -1.0))
@@ -142,27 +142,38 @@ def label_normals(
     middle = side * to_numpy(_slopes_of(v, guess)[owner, cell])
     low = (middle - steepest) * width
     wide = 2 * steepest * width
-    at_once = SETTINGS.race.halvings_at_once if ledger.asks_widely else 1
-    for number in range(0, int(halvings.max(initial=0)), at_once):
-        parts = 2 ** np.clip(halvings - number, 0, at_once)
+    most = SETTINGS.race.parts_at_once if ledger.asks_widely else SETTINGS.race.parts
+
+    def turned(mine: Array, probe: Numbers, far: Vector, of: Numbers) -> Matrix:
+        rows = choose(directions, probe)
+        rows *= by_row(far, z)
+        rows *= regions.scale
+        rows += choose(start, mine)
+        return regions.snap(xp.where(choose(columns, mine), rows, choose(z, mine)), of)
+
+    while (cells > 1).any():
+        parts = _parts_of(cells, most)
+        cells = cells // parts
         probe = np.repeat(np.arange(len(who)), parts - 1)
         place = rank_within(probe)
         wide /= parts
-        mine = like(who[probe], z)
         far = radius[who[probe]] * np.exp(low[probe] + wide[probe] * (place + 1))
-        turned = choose(directions, probe)
-        turned *= by_row(far, z)
-        turned *= regions.scale
-        turned += choose(start, mine)
-        rows = xp.where(choose(columns, mine), turned, choose(z, mine))
         of = at[who[probe]]
-        reached = ledger.ask(regions.snap(rows, of), of).reached
+        rows = in_blocks(turned, z.shape[1], like(who[probe], z), probe, far, of)
+        reached = ledger.ask(rows, of).reached
         first = parts - 1
         np.minimum.at(first, probe[reached], place[reached])
         low += first * wide
     slopes = xp.zeros_like(v)
     slopes[owner, cell] = like(side * (low + 0.5 * wide) / width, z)
     return xp.where(columns, v - slopes, 0.0)
+
+
+def _parts_of(cells: Numbers, most: int) -> Numbers:
+    """Return the largest part, up to `most`, that each number of cells can be divided into evenly."""
+    different, place = np.unique(cells, return_inverse=True)
+    found = [next((k for k in range(most, 1, -1) if number % k == 0), number) for number in different]
+    return np.array(found, dtype=np.int64)[place]
 
 
 def _looked_at(ledger: Ledger, z: Matrix, at: Numbers) -> Cells:

@@ -6,7 +6,9 @@ expected to reach the target are asked about, and what came of them is where to 
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +29,12 @@ def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
     The scores of single changes are asked for around the start, the row that missed by least among those
     bought before, and the best row, in turn; until some rounds one after the other gained nothing.
     """
-    settings, worthwhile = SETTINGS.buy, SETTINGS.columns.worthwhile
+    worthwhile = SETTINGS.columns.worthwhile
     at = at[np.isfinite(ledger.best[at])]
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     missed = ledger.regions.start.copy()
     for number in itertools.count():
-        at = at[ledger.goes_on(at) & (idle[at] < settings.idle)]
+        at = at[ledger.goes_on(at) & (idle[at] < SETTINGS.descent.patience)]
         if not len(at):
             return
         before = ledger.best.copy()
@@ -74,58 +76,103 @@ class Profile:
 
         What is gained is taken to be less than it seems, and what is lost more.
         """
-        settings = SETTINGS.buy
-        lanes, columns, _ = self.values.shape
+        settings, tried = SETTINGS.buy, SETTINGS.buy.tried
         rng = draws.generator
-        noise = np.exp(settings.wrong * rng.normal(size=(settings.tried, columns)))
-        doubt = settings.wrong * rng.random((settings.tried, 1))
-        found, of = [self.rows[:0]], [np.empty(0, dtype=np.int64)]
-        for lane in range(lanes):
-            usable = self.given[lane] & (self.gain[lane] > _NEVER)
-            several = np.flatnonzero(usable.sum(axis=1) > 1)
-            gain = np.where(usable, self.gain[lane], _NEVER)[several]
-            cost = np.where(usable, self.cost[lane], np.inf)[several]
-            gain, cost, place = _worth_it(gain, cost)
-            less, more = (noise * (1 - doubt))[:, several], (noise * (1 + doubt))[:, several]
-            begin = np.full(settings.tried, self.margin[lane])
-            seen = np.where(gain > 0, less[:, :, None] * gain, more[:, :, None] * gain)
-            if max(abs(self.margin[lane]), np.abs(self.margin[lane] + gain).max(initial=0.0)) <= 1:
-                # Probabilities: it is their logits that add up in boosted trees and networks, not in forests.
-                half = settings.tried // 2
-                own = _logit(self.margin[lane])
-                rise = _logit(self.margin[lane] + gain) - own
-                seen[:half] = np.where(rise > 0, less[:half, :, None] * rise, more[:half, :, None] * rise)
-                begin[:half] = own
-            low = np.full(settings.tried, np.log(settings.prices[0]))
-            high = np.full(settings.tried, np.log(settings.prices[1]))
-            by_place = np.ascontiguousarray(np.moveaxis(seen, 2, 0))
-            for _ in range(settings.halvings):
-                middle = 0.5 * (low + high)
-                fine = begin + _gained(cost, by_place, np.exp(middle)) >= 0
-                low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-            chosen = np.unique((cost - np.exp(high)[:, None, None] * seen).argmin(axis=2), axis=0)
-            rows = np.repeat(self.rows[lane][None], len(chosen), axis=0)
-            rows[:, several] = self.values[lane][several, place[np.arange(len(several)), chosen]]
-            found.append(rows)
-            of.append(np.full(len(chosen), lane))
-        return np.concatenate(found), np.concatenate(of)
+        noise = np.exp(settings.wrong * rng.normal(size=(tried, self.rows.shape[1])))
+        doubt = settings.wrong * rng.random((tried, 1))
+        ideas = _Ideas(*((noise * share).T.copy() for share in (1 - doubt, 1 + doubt)))
+        usable = self.given & (self.gain > _NEVER)
+        several = usable.sum(axis=2) > 1
+        usable &= several[:, :, None]
+        gain, cost, place = _worth_it(
+            np.where(usable, self.gain, _NEVER), np.where(usable, self.cost, np.inf)
+        )
+        # Probabilities: it is their logits that add up in boosted trees and networks, not in forests.
+        here = self.margin[:, None, None]
+        own, rise = _logit(self.margin), _logit(here + gain) - _logit(here)
+        are_shares = np.abs(here + gain).max(axis=(1, 2)) <= 1
+        own, rise = np.where(are_shares, own, self.margin), np.where(are_shares[:, None, None], rise, gain)
+        begin = np.repeat([own, self.margin], [tried // 2, tried - tried // 2], axis=0).T
+        found = [
+            _cheapest(begin[lane], _choices(cost[lane], gain[lane], rise[lane], ideas), self.rows.shape[1])
+            for lane in range(len(self.rows))
+        ]
+        of = np.repeat(np.arange(len(found)), [len(one) for one in found])
+        lane, column = of[:, None], np.arange(self.rows.shape[1])
+        values = self.values[lane, column, place[lane, column, np.concatenate(found)]]
+        return np.where(several[of], values, self.rows[of]), of
 
 
-def _gained(cost: Matrix, seen: Matrix, price: Vector) -> Vector:
-    """Return what the best choice of each column at a price gains in all, of equal ones the first.
+@dataclass(frozen=True)
+class _Ideas:
+    """Ideas of how wrong gains are: factors of what is gained and of what is lost, ``[columns, ideas]``."""
 
-    `cost` is ``[columns, choices]``, `seen` are the gains, ``[choices, ideas, columns]``. Choices are few:
-    going through them takes half of what `argmin` along so short an axis does.
+    less: Matrix
+    more: Matrix
+
+    def seen(self, columns: Numbers, gain: Matrix, rise: Matrix) -> Matrix:
+        """Return what each idea takes the gains of some columns to be; half of the ideas go by `rise`."""
+        half = self.less.shape[1] // 2
+        seen = np.where(gain > 0, self.less[columns], self.more[columns])
+        seen[:, :half] *= rise
+        seen[:, half:] *= gain
+        return seen
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The first, second or a further choice of the columns that have so many: costs, and gains by idea."""
+
+    columns: Numbers
+    cost: Matrix
+    gain: Matrix
+
+
+def _choices(cost: Matrix, gain: Matrix, rise: Matrix, ideas: _Ideas) -> list[_Choice]:
+    """Return the first choice of columns, the second, and so on; columns with the most choices come first."""
+    count = np.isfinite(cost).sum(axis=1)
+    order = np.argsort(-count, kind="stable")
+    found = []
+    for place in range(count.max()):
+        columns = order[: np.count_nonzero(count > place)]
+        at = columns, slice(place, place + 1)
+        found.append(_Choice(columns, cost[at], ideas.seen(columns, gain[at], rise[at])))
+    return found
+
+
+def _cheapest(begin: Vector, choices: list[_Choice], columns: int) -> Numbers:
+    """Return the choices, a number for each column, that ideas expect to reach at least cost; each once."""
+    found = np.zeros((columns, len(begin)), dtype=">u2")
+    if len(choices) > 1:
+        first, *others = choices
+        several = slice(len(others[0].columns))
+        begin = begin + first.gain[several.stop :].sum(axis=0)
+        some = [_Choice(first.columns[several], first.cost[several], first.gain[several]), *others]
+        gains = [one.gain for one in some]
+        low, high = (np.full(len(begin), np.log(price)) for price in SETTINGS.buy.prices)
+        for _ in range(SETTINGS.buy.halvings):
+            middle = 0.5 * (low + high)
+            fine = begin + _best(some, np.exp(middle), gains).sum(axis=0) >= 0
+            low, high = np.where(fine, low, middle), np.where(fine, middle, high)
+        found[some[0].columns] = _best(some, np.exp(high), range(len(some)))
+    # As bytes they are put in order much faster than by `np.unique`.
+    keys = found.T.copy().view(f"V{2 * columns}").ravel().tolist()
+    return np.frombuffer(b"".join(sorted(set(keys))), dtype=">u2").reshape(-1, columns).astype(np.int64)
+
+
+def _best(choices: list[_Choice], price: Vector, prizes: Sequence[Any]) -> Matrix:
+    """Return the prize of the best choice of each column at a price, of equal ones the first.
+
+    There are few choices: going through them takes less than `argmin` along so short an axis does.
     """
-    worth, better = np.empty(seen.shape[1:]), np.empty(seen.shape[1:], dtype=bool)
-    least, gained = cost[:, 0] - price[:, None] * seen[0], seen[0].copy()
-    for place in range(1, len(seen)):
-        np.multiply(seen[place], price[:, None], out=worth)
-        np.subtract(cost[:, place], worth, out=worth)
-        np.less(worth, least, out=better)
-        np.copyto(least, worth, where=better)
-        np.copyto(gained, seen[place], where=better)
-    return np.asarray(gained.sum(axis=1))
+    least = choices[0].cost - price * choices[0].gain
+    best, worths = np.array(np.broadcast_to(prizes[0], least.shape)), np.empty_like(least)
+    for choice, prize in zip(choices[1:], prizes[1:], strict=True):
+        worth, below = worths[: len(choice.cost)], least[: len(choice.cost)]
+        np.subtract(choice.cost, np.multiply(price, choice.gain, out=worth), out=worth)
+        np.putmask(best[: len(worth)], worth < below, prize)
+        np.minimum(worth, below, out=below)
+    return best
 
 
 def _worth_it(gain: Matrix, cost: Matrix) -> tuple[Matrix, Matrix, Numbers]:
@@ -134,16 +181,16 @@ def _worth_it(gain: Matrix, cost: Matrix) -> tuple[Matrix, Matrix, Numbers]:
     No price makes another one the best choice, however wrong the gains are taken to be: of 22 values of a
     column of cancer data some 6 are left. What fills up shorter columns gains nothing at an infinite cost.
     """
-    order = np.argsort(cost, axis=1, kind="stable")
-    gain, cost = np.take_along_axis(gain, order, axis=1), np.take_along_axis(cost, order, axis=1)
-    before = np.maximum.accumulate(gain, axis=1)[:, :-1]
-    kept = np.column_stack([np.ones(len(gain), dtype=bool), gain[:, 1:] > before]) & np.isfinite(cost)
-    width = int(kept.sum(axis=1).max(initial=1))
-    front = np.argsort(~kept, axis=1, kind="stable")[:, :width]
-    is_there = np.take_along_axis(kept, front, axis=1)
-    gain = np.where(is_there, np.take_along_axis(gain, front, axis=1), 0.0)
-    cost = np.where(is_there, np.take_along_axis(cost, front, axis=1), np.inf)
-    return gain, cost, np.take_along_axis(order, front, axis=1)
+    order = np.argsort(cost, axis=-1, kind="stable")
+    gain, cost = np.take_along_axis(gain, order, axis=-1), np.take_along_axis(cost, order, axis=-1)
+    kept = np.isfinite(cost)
+    kept[..., 1:] &= gain[..., 1:] > np.maximum.accumulate(gain, axis=-1)[..., :-1]
+    width = int(kept.sum(axis=-1).max(initial=1))
+    front = np.argsort(~kept, axis=-1, kind="stable")[..., :width]
+    is_there = np.take_along_axis(kept, front, axis=-1)
+    gain = np.where(is_there, np.take_along_axis(gain, front, axis=-1), 0.0)
+    cost = np.where(is_there, np.take_along_axis(cost, front, axis=-1), np.inf)
+    return gain, cost, np.take_along_axis(order, front, axis=-1)
 
 
 def _logit(lead: Vector | float) -> Vector:
@@ -157,26 +204,24 @@ def profile_of(ledger: Ledger, rows: Matrix, at: Numbers) -> Profile:
     values, given = _values(ledger, rows, at)
     lanes, _, count = values.shape
     who, column, place = np.nonzero(given)
-    asked = rows[who]
-    asked[np.arange(len(who)), column] = values[who, column, place]
-    asked = regions.snap(np.concatenate([asked, rows]), np.concatenate([at[who], at]))
-    of = np.concatenate([who, np.arange(lanes)])
-    order = np.argsort(of, kind="stable")
-    margin = np.empty(len(of))
-    margin[order] = np.asarray(ledger.ask(asked[order], at[of[order]]).margin)
-    legal = regions.contains(asked, at[of])[: len(who)]
-    parts = metric.cost(metric.parts(asked, regions.x[at[of]]))
-    gain, cost = np.full(values.shape, _NEVER), np.full(values.shape, np.inf)
-    places = np.arange(len(who))
-    values[who, column, place] = asked[places, column]
-    cost[who, column, place] = parts[places, column]
-    rise = margin[: len(who)] - margin[len(who) + who]
+    # The rows of each lane stand together, with one change each, and behind them the row without any.
+    of = np.repeat(np.arange(lanes), given.sum(axis=(1, 2)) + 1)
+    own, changed = np.searchsorted(of, np.arange(lanes), side="right") - 1, np.arange(len(who)) + who
+    asked = rows[of]
+    asked[changed, column] = values[who, column, place]
+    asked = regions.snap(asked, at[of])
+    margin = np.asarray(ledger.ask(asked, at[of]).margin)
+    legal = regions.contains(asked, at[of])[changed]
+    values[who, column, place] = asked[changed, column]
+    parts = metric.parts(values.swapaxes(1, 2), regions.x[at][:, None]).swapaxes(1, 2)
+    cost, gain = np.where(given, metric.cost(parts), np.inf), np.full(values.shape, _NEVER)
+    rise = margin[changed] - margin[own][who]
     gain[who, column, place] = np.where(legal & np.isfinite(rise), rise, _NEVER)
     # A column that cannot change keeps its value.
-    values[:, :, 0] = np.where(given.any(axis=2), values[:, :, 0], rows)
     held = np.asarray(~given.any(axis=2))
+    values[:, :, 0] = np.where(held, rows, values[:, :, 0])
     cost[:, :, 0], gain[:, :, 0] = np.where(held, 0.0, cost[:, :, 0]), np.where(held, 0.0, gain[:, :, 0])
-    return Profile(rows, margin[len(who) :], values, gain, cost, given | _only_first(held, count))
+    return Profile(rows, margin[own], values, gain, cost, given | _only_first(held, count))
 
 
 def _only_first(held: Mask, count: int) -> Mask:

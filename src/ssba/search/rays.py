@@ -11,7 +11,7 @@ import numpy as np
 from ssba.arrays import by_row, choose, like, namespace, row_sums
 from ssba.search.lanes import rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.regions import Cells, Matrix, Numbers, Vector
+from ssba.search.regions import Cells, Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
 
 _ALL = slice(None)
@@ -125,14 +125,16 @@ def race(
     nearest: Vector | None = None,
     margins: tuple[Vector, Vector] | None = None,
     guess: Vector | None = None,
+    certain: Mask | bool = True,
 ) -> Crossings:
     """Find, in each of many races, the `keep` rays that cross the boundary nearest to the query.
 
     All ends reach the target, the starts do not, and nobody is expected to cross before the distance
-    `nearest` of each ray. By labels, all rays still in a race are asked about at common distances: if enough
-    of them reach the target there, the others are out. Once few rays are left, each is asked about at several
-    distances at once: more rows, but fewer steps one after the other. With `margins` (of the starts, and of
-    the ends) each ray follows its own secant, and those whose crossing is estimated to be far are out.
+    `nearest` of each ray. Ends that are not `certain` are asked about, too, in the first call. By labels, all
+    rays still in a race are asked about at common distances: if enough of them reach the target there, the
+    others are out. Once few rays are left, each is asked about at several distances at once: more rows, but
+    fewer steps one after the other. With `margins` (of the starts, and of the ends) each ray follows its own
+    secant, and those whose crossing is estimated to be far are out.
 
     `guess` is at what share each ray is expected to cross, by scores; NaN where nobody knows.
     `group` is the number of the race of each ray; rays of one race stand next to each other. `keep` is one
@@ -143,20 +145,20 @@ def race(
         return Crossings(rays.ends, group, rays.a, rays.a, None if margins is None else rays.a)
     begin = np.zeros(count)
     if nearest is not None:
-        begin = np.minimum(rays.shares(nearest), 1 - SETTINGS.race.edge)
+        begin = np.minimum(rays.shares(nearest), 1 - tolerance)
     keep = np.broadcast_to(keep, int(group[-1]) + 1)
-    field = _Field(rays, group, begin, np.ones(count), margins)
-    if guess is not None:
-        field.ask_around(guess)
-    beside = rays.ledger.is_beside
-    for step in range(SETTINGS.beside.race_steps if beside else SETTINGS.race.most_steps):
-        waiting = field.still_running(keep, tolerance, step)
+    field = _Field(rays, group, begin, np.ones(count), margins, tolerance)
+    unknown = np.flatnonzero(~np.broadcast_to(certain, count))
+    if guess is not None or len(unknown):
+        field.begin(guess, unknown)
+    for step in range(SETTINGS.race.most_steps):
+        waiting = field.still_running(keep, step)
         if not len(waiting):
             break
         if margins is None:
             field.ask_at_common_distances(waiting)
         else:
-            field.ask_at_secants(waiting, step)
+            field.ask_at_secants(waiting)
     return field.crossings(keep)
 
 
@@ -169,6 +171,7 @@ class _Field:
     low: Vector
     high: Vector
     margins: tuple[Vector, Vector] | None
+    tolerance: float
 
     def __post_init__(self) -> None:
         self.alive = np.ones(len(self.low), dtype=bool)
@@ -176,7 +179,7 @@ class _Field:
         if self.margins is not None:
             self.below, self.above = self.margins[0].copy(), self.margins[1].copy()
 
-    def still_running(self, keep: Numbers, tolerance: float, step: int) -> Numbers:
+    def still_running(self, keep: Numbers, step: int) -> Numbers:
         """Let those out that cannot win; return the rays whose brackets are still too wide to tell."""
         near, far = self.rays.distances(self.low), self.rays.distances(self.high)
         # A race that is over stays as it is, however long others go on.
@@ -194,7 +197,7 @@ class _Field:
             order = self._promising(order, keep)
         self.alive[running] = False
         self.alive[order] = True
-        wide = far > near * (1 + tolerance)
+        wide = far > near * (1 + self.tolerance)
         # A race is over once its leaders are known closely enough.
         undecided = np.zeros(len(bar), dtype=bool)
         leaders = order[rank_within(self.group[order]) < keep[self.group[order]]]
@@ -211,13 +214,19 @@ class _Field:
         size = np.bincount(group)[group]
         return order[rank_within(group) < np.maximum(keep[group], (size + 1) // 2)]
 
-    def ask_around(self, guess: Vector) -> None:
-        """Ask each ray just before and just beyond where it is expected to cross."""
-        shares = guess[:, None] * (1 + np.array(SETTINGS.race.around))
-        inside = (shares > self.low[:, None]) & (shares < self.high[:, None])
-        who, place = np.nonzero(inside)
+    def begin(self, guess: Vector | None, unknown: Numbers) -> None:
+        """Ask each ray around where it may cross, or at common distances, and about unknown ends."""
+        if guess is None:
+            who, shares = self._common_distances(np.arange(len(self.low)))
+        else:
+            around = guess[:, None] * (1 + SETTINGS.descent.gain * np.array([-1, 1]))
+            who, place = np.nonzero((around > self.low[:, None]) & (around < self.high[:, None]))
+            shares = around[who, place]
+        order = np.argsort(np.concatenate([who, unknown]), kind="stable")
+        who = np.concatenate([who, unknown])[order]
+        shares = np.concatenate([shares, self.high[unknown]])[order]
         if len(who):
-            self._take_in(who, shares[who, place])
+            self._take_in(who, shares)
 
     def _take_in(self, who: Numbers, shares: Vector) -> None:
         """Ask about shares of rays, and narrow their brackets; shares of a ray come in order."""
@@ -228,7 +237,10 @@ class _Field:
         # The first crossing counts: the nearest hit, and the farthest miss before it.
         first = hits[rank_within(who[hits]) == 0]
         self.high[who[first]] = shares[first]
-        misses = misses[shares[misses] < self.high[who[misses]]]
+        beyond = shares[misses] >= self.high[who[misses]]
+        # Where nothing reached, not even the end, there is no crossing.
+        self.alive[np.setdiff1d(who[misses[beyond]], who[first])] = False
+        misses = misses[~beyond]
         last = misses[np.append(who[misses][1:] != who[misses][:-1], True)[: len(misses)]]
         self.low[who[last]] = shares[last]
         if self.margins is not None:
@@ -240,6 +252,10 @@ class _Field:
 
     def ask_at_common_distances(self, waiting: Numbers) -> None:
         """Ask all rays of a race at common distances inside their brackets, else in the middle of them."""
+        self._take_in(*self._common_distances(waiting))
+
+    def _common_distances(self, waiting: Numbers) -> tuple[Numbers, Vector]:
+        """Return rays, and shares of them at distances that those of a race have in common."""
         rays, group = self.rays, self.group[waiting]
         near, far = (rays.distances(end[waiting], waiting) for end in (self.low, self.high))
         races = int(group[-1]) + 1
@@ -262,23 +278,25 @@ class _Field:
         middle = ~some[number] & (rank_within(number) == 0)
         shares = np.where(middle, 0.5 * (self.low[who] + self.high[who]), shares)
         kept = np.flatnonzero(~outside | middle)
-        who, shares = who[kept], shares[kept]
-        self._take_in(who, shares)
+        return who[kept], shares[kept]
 
-    def ask_at_secants(self, waiting: Numbers, step: int) -> None:
+    def ask_at_secants(self, waiting: Numbers) -> None:
         """Ask each ray where a straight line between its margins crosses zero, and a little to both sides."""
         low, high = self.low[waiting], self.high[waiting]
         wide = high - low
         middle = self._secants(waiting)
         settings = SETTINGS.race
-        wider = self.rays.ledger.asks_widely
-        aside = np.array(
-            settings.aside_at_once if wider else settings.aside[min(step, len(settings.aside) - 1)]
-        )
-        shares = middle[:, None] + aside * wide[:, None]
+        if self.rays.ledger.asks_widely:
+            aside = wide[:, None] * np.array(settings.aside_at_once)
+        else:
+            # A line is wrong by the square of how long it is.
+            wrong = np.maximum(wide * wide / high / 3, 0.45 * self.tolerance * high)
+            off = np.minimum(wrong, settings.aside * wide)
+            aside = off[:, None] * np.array([-1.0, 0.0, 1.0])
+        shares = middle[:, None] + aside
         edge = SETTINGS.race.edge * wide[:, None]
         shares = np.sort(np.clip(shares, low[:, None] + edge, high[:, None] - edge), axis=1)
-        self._take_in(np.repeat(waiting, len(aside)), shares.ravel())
+        self._take_in(np.repeat(waiting, shares.shape[1]), shares.ravel())
 
     def _secants(self, who: Numbers) -> Vector:
         """Return where a straight line between the margins at the two ends crosses zero."""
@@ -286,7 +304,7 @@ class _Field:
         gap = self.above[who] - self.below[who]
         fine = (gap > 0) & (gap < np.inf)
         share = np.where(fine, -self.below[who] / np.where(fine, gap, 1.0), 0.5)
-        inside = SETTINGS.race.inside
+        inside = SETTINGS.race.aside
         return low + np.clip(share, inside, 1 - inside) * (high - low)
 
     def crossings(self, keep: Numbers) -> Crossings:

@@ -8,9 +8,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import Array, choose, like, namespace, to_numpy
+from ssba.arrays import Array, choose, in_blocks, like, namespace, to_numpy
 from ssba.columns.space import Grid
 from ssba.constraints.regions.region import Region
+from ssba.search.settings import SETTINGS
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -23,7 +24,7 @@ Cells: TypeAlias = Array
 # What there is for each cell or column, which lies where rows do; and what is on the host in any case.
 _BY_CELL = ("x", "start", "low", "high", "held", "free", "moves", "keeps_x", "kept_outside")
 _BY_COLUMN = ("discrete", "scale", "step")
-_BY_REGION = ("begins", "linear", "columns_moving", "on_grid")
+_BY_REGION = ("begins", "linear", "columns_moving", "on_grid", "are_smooth")
 _OF_ALL = ("has_levels", "are_boxes", "is_plain", "_keeps_outside", "_plain_cells")
 
 
@@ -110,6 +111,14 @@ class Regions:
         """Which regions have levels, whole numbers or steps that may change."""
         return np.asarray((self.free & (self.discrete | self.grid.stepped)).any(axis=1))
 
+    @cached_property
+    def are_smooth(self) -> Mask:
+        """Which regions are boxes in which more than a few numbers may change, without steps or levels."""
+        finite = np.isfinite(self.low) & np.isfinite(self.high) & np.isfinite(self.x)
+        fine = (finite & ~self.kept_outside).all(axis=1) & ~self.linear & ~self.on_grid
+        many = self.columns_moving > SETTINGS.race.few_columns
+        return np.asarray(fine & many & (not self.has_levels))
+
     def narrowed(self, cells: Cells) -> "Regions":
         """Return regions in which moves change these cells only; rows are feasible as before."""
         narrowed = replace(self)
@@ -170,7 +179,10 @@ class Regions:
 
     def snap(self, Z: Matrix, at: Numbers) -> Matrix:
         """Round rows to legal values inside the bounds; a query's own cell is legal where it is feasible."""
-        xp, at = namespace(Z), like(at, Z)
+        return in_blocks(self._snap, Z.shape[1], Z, like(at, Z))
+
+    def _snap(self, Z: Matrix, at: Array) -> Matrix:
+        xp = namespace(Z)
         on_grid = self.grid.snap(Z)
         inside = xp.minimum(xp.maximum(on_grid, choose(self.low, at)), choose(self.high, at))
         if self._keeps_outside:
@@ -195,7 +207,13 @@ class Regions:
 
     def inside(self, Z: Matrix, at: Array) -> Array:
         """Tell which rows lie within the bounds; all lies where the rows do."""
+        return in_blocks(self._inside, Z.shape[1], Z, at)
+
+    def _inside(self, Z: Matrix, at: Array) -> Array:
         inside = (choose(self.low, at) <= Z) & (choose(self.high, at) >= Z)
+        if type(inside) is np.ndarray and inside.all():
+            # Mostly so, and quicker to see than what holds row by row.
+            return np.ones(len(Z), dtype=bool)
         return namespace(Z).all(inside, axis=1)
 
     def contains(self, Z: Matrix, at: Numbers) -> Mask:
@@ -203,14 +221,17 @@ class Regions:
         if self._plain_cells:
             feasible = np.asarray(to_numpy(self.inside(Z, like(at, Z))))
         else:
-            x = self.x[at]
-            same = (Z == x) | (np.isnan(Z) & np.isnan(x))
-            boxed = ((self._lower[at] <= Z) & (Z <= self._upper[at])) | (same & self.keeps_x[at])
-            fine = np.where(self.held[at], same, boxed & self._is_allowed(Z, at) | (same & np.isnan(Z)))
-            feasible = np.asarray(fine.all(axis=1))
+            feasible = in_blocks(self._fits, Z.shape[1], Z, at)
         for number, rows in self._linear_rows(at):
             feasible[rows] = self.parts[number].contains(Z[rows])
         return feasible
+
+    def _fits(self, Z: Matrix, at: Numbers) -> Mask:
+        x = self.x[at]
+        same = (Z == x) | (np.isnan(Z) & np.isnan(x))
+        boxed = ((self._lower[at] <= Z) & (Z <= self._upper[at])) | (same & self.keeps_x[at])
+        fine = np.where(self.held[at], same, boxed & self._is_allowed(Z, at) | (same & np.isnan(Z)))
+        return np.asarray(fine.all(axis=1))
 
     def contains_each(self, rows: Matrix, at: Numbers) -> Mask:
         """Tell which of the same rows are feasible in each of some regions, [regions, rows]."""
@@ -242,10 +263,11 @@ class Regions:
     def _is_allowed(self, Z: Matrix, at: Numbers) -> Cells:
         """Look up every code among the levels that its region allows; true for numbers."""
         fine = np.ones(Z.shape, dtype=bool)
-        for place, j in enumerate(np.flatnonzero(self.discrete)):
-            width = self._allowed.shape[2]
-            codes = np.clip(np.rint(np.nan_to_num(Z[:, j])), 0, width - 1).astype(np.int64)
-            fine[:, j] = self._allowed[at, place, codes]
+        if self.has_levels:
+            places, width = np.arange(self._allowed.shape[1]), self._allowed.shape[2]
+            # A missing cell is looked up like the first level.
+            codes = np.fmin(np.fmax(np.rint(Z[:, self.discrete]), 0), width - 1).astype(np.int64)
+            fine[:, self.discrete] = self._allowed[at[:, None], places, codes]
         return fine
 
     @cached_property

@@ -1,10 +1,9 @@
 """All numbers that steer the search, by move.
 
 Distances are in the metric's units, shares are of the distance of the best row unless said otherwise.
-`benchmarks/SETTINGS.md` shows what half and double of a number do to distances and rows, for those of races,
-starts and half of the descent so far (`python -m benchmarks.ablate settings`), and what was tried with those
-of other moves. Most make no difference between the two: they bound an effort that ends by itself before, or
-say what is near enough. Those that do have their measurement here.
+`benchmarks/SETTINGS.md` shows what half and double of each number do to distances and rows. Most make no
+difference between the two: they bound an effort that ends by itself before, or say what is near enough; such
+numbers serve several moves. Those that do make one have their measurement here.
 """
 
 from dataclasses import dataclass, field
@@ -14,23 +13,25 @@ from dataclasses import dataclass, field
 class RaceSettings:
     """Brackets on rays."""
 
-    # A race is over after so many steps; 12 end as near.
+    # A race, and a climb, is over after so many steps.
     most_steps: int = 24
     # Up to so many columns that move count as few: rows can be drawn around a row, and normals need no guess.
+    # With 16 all cases take 8% more rows.
     few_columns: int = 8
     # By labels the rays of a race are asked about at so many distances together, for fewer calls. 4 and 14
-    # end as near, in 1.6% fewer and 9% more rows.
+    # end as near, in 3% fewer and 8% more rows.
     sections: int = 7
-    # By scores a ray is asked about no nearer to the ends of its bracket than this share of it.
+    # By scores a ray is asked about no nearer to the ends of its bracket than this share of it. Single
+    # columns are asked about nearer than the best row by as much, and go back by as much to tell steps.
     edge: float = 0.02
-    # A secant is not trusted beyond this share of the bracket from its ends.
-    inside: float = 0.08
-    # By scores each step asks at the secant and to both sides of it, by shares of the bracket.
-    aside: tuple[tuple[float, ...], ...] = ((-0.1, 0.0, 0.1), (-0.02, 0.0, 0.02))
-    # Where a plane says where a ray crosses, it is asked about by these shares of the way before and beyond.
-    around: tuple[float, ...] = (-0.002, 0.002)
-    # Where calls are dear: halvings of a look, distances of a race and shares beside a secant in one call.
-    halvings_at_once: int = 3
+    # By scores each step asks at the secant, which is not trusted beyond this share of the bracket from its
+    # ends, and to both sides of it by at most as much.
+    aside: float = 0.1
+    # Each call of a look divides what is left into so many parts: 3, then 2 take as many rows as 3 halvings.
+    # With 6 labels take 9% more rows.
+    parts: int = 3
+    # Where calls are dear: parts of a look, distances of a race and shares beside a secant in one call.
+    parts_at_once: int = 8
     sections_at_once: int = 63
     aside_at_once: tuple[float, ...] = (-0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2)
 
@@ -39,95 +40,91 @@ class RaceSettings:
 class StartSettings:
     """Rows to begin with."""
 
-    # Background rows that are pulled into a region. With 24 heart-mixed ends 0.9% farther by labels, with 96
-    # heart-whole-lightgbm 0.8% nearer, for 9% more rows.
+    # Background rows that are pulled into a region; also other levels that are tried, rows in balls around
+    # the best one, and columns that tell most where there are many. With 24 heart-mixed ends 0.8% farther by
+    # labels; 96 take 7% more rows.
     nearest: int = 48
     # Background rows that are feasible as they are, and whose labels are known.
     known: int = 16
     # Rows to which a second way is followed by scores. With 1 or 4 synthetic-20-mlp ends 0.8% farther.
     second: int = 2
-    # The slope at the query is followed this share farther than the nearest known row, at two places.
-    beyond: float = 1.15
-    parts: tuple[float, ...] = (0.35, 1.0)
-    # Farther background rows, corners, and random rows (then four times as many), asked about blindly.
-    blind: int = 128
+    # The slope at the query is followed to these shares of the way to the nearest known row, or to where the
+    # score would be high enough.
+    parts: tuple[float, ...] = (0.4, 1.15)
+    # Rows that are tried where nothing leads: farther background rows, corners, random rows (then four times
+    # as many), values that are crossed, directions all around a query, exchanges in each round. 128 end 0.1%
+    # nearer on one half of the queries and farther on the other, for 3% more rows.
+    trials: int = 96
     # Bounds so many scales away are none: rows are drawn so many scales around the start instead.
     far: float = 1e6
     reach: float = 6.0
-    # A climb takes at most so many steps, which shrink by this factor where none helps, down to this share
-    # of a column's range.
-    climbs: int = 30
-    shrink: float = 0.4
-    finest: float = 1e-3
-    # Values of the data in each of two columns that are crossed with each other.
-    crossed: int = 96
 
 
 @dataclass(frozen=True)
 class Look:
-    """How closely labels are looked at: over what width, up to which slope, in how many halvings."""
+    """How closely labels are looked at: over what width, up to which slope, in how many cells."""
 
     width: float
     steepest: float
-    halvings: int
+    cells: int
 
 
 @dataclass(frozen=True)
 class DescentSettings:
     """The way down the boundary."""
 
-    # Ways begun in each region, and rows that reach that are looked for. With 6 networks end 1% nearer by
-    # labels, for 13% more rows; with 2 as near on the whole, for 6% fewer.
+    # Ways begun in each region, and rows that reach that are looked for. 6 take 16% more rows; with 2
+    # heart-mixed ends 0.8% farther by labels.
     starts: int = 3
-    # Steps on the best way.
-    rounds: int = 8
-    # A step is worth it that brings a row nearer by this share; two smaller ones end a way.
+    # Steps on the best way, and rounds of exchanges.
+    rounds: int = 4
+    # Rounds in vain that end an effort. With 2 cancer-forest ends 6% farther by scores.
+    patience: int = 3
+    # A step is worth it that brings a row nearer by this share; two smaller ones end a way. Where a plane
+    # says where a ray crosses, it is asked about by as much before and beyond.
     gain: float = 2e-3
-    # Ways within this factor of the best get one more round. Without (0.63) wine ends 1.6% farther by scores,
-    # and networks 1% by labels.
+    # Ways within this factor of the best get one more round. Without that (0.63) networks end 1.6% farther by
+    # labels. Another face of the boundary is looked for at this factor of the distance.
     close: float = 1.25
+    # Unless they lie nearer to it than this share of its distance: then they lead to the same place. With 0.8
+    # networks end 1.6% farther by labels.
+    apart: float = 0.4
     # A step is asked about at these shares of the way to the plane's projection, or to an edge of planes.
-    # Half of them take 8% more rows, double 33%.
+    # Half of each, and double, end 1% farther on networks, and take 4 to 7% more rows.
     fan: tuple[float, ...] = (0.3, 0.7, 1.0)
-    edge_fan: tuple[float, ...] = (0.5, 1.0)
-    # Another face is looked for this far toward the projection, at this factor of the distance.
+    # Another face is looked for this far toward the projection. Balls around the best row are as wide, and
+    # over the last of these widths scores of trees change that do not change nearby.
     aside: tuple[float, ...] = (0.02, 0.06, 0.2)
-    farther: float = 1.3
-    # Over this share of the distance scores of trees change that do not change nearby.
-    tree_step: float = 0.2
-    # Slopes of scores are differences over this share of the distance.
+    # Slopes of scores are differences over this share of the distance; a climb ends with steps of this share
+    # of a column's range.
     near: float = 1e-3
-    # Looks by labels: the first, those of further ways, those around the last plane, the last one. On 8
-    # smooth cases 3 halvings for further ways take 2% more rows and end 0.1% farther, 2 around the last plane
-    # take 9% fewer and end 0.2% farther (second half of the queries).
-    first_look: Look = Look(width=0.05, steepest=2.0, halvings=5)
-    quick_look: Look = Look(width=0.05, steepest=1.6, halvings=2)
-    next_look: Look = Look(width=0.05, steepest=0.6, halvings=3)
-    last_look: Look = Look(width=0.02, steepest=0.3, halvings=3)
-    # Halvings of further looks where few columns move, without a guess.
-    halvings: int = 4
-    # Normals whose cosine is above this are those of one plane.
-    straight: float = 0.9999
+    # Looks by labels: the first, those of further ways, those around the last plane. With half of the second
+    # synthetic-20-mlp ends 2% farther, with double 1%.
+    first_look: Look = Look(width=0.05, steepest=2.0, cells=32)
+    quick_look: Look = Look(width=0.05, steepest=1.6, cells=4)
+    next_look: Look = Look(width=0.05, steepest=0.6, cells=6)
     # How closely crossings are known: the first ones by scores; on the way down by labels and by scores; the
-    # last one, which is expected at this share of the best row's distance.
+    # last one. Normals whose cosine lacks no more than the last of 1 are those of one plane.
     first_tolerance: float = 0.03
     tight: float = 4e-4
     roughly: float = 5e-3
-    closely: float = 2e-5
-    last_guess: float = 0.997
+    closely: float = 4e-5
 
 
 @dataclass(frozen=True)
 class BesideSettings:
-    """The way down beside a model, where a call costs more than its rows."""
+    """The way down beside a model that tells its slopes."""
 
-    # Steps on a way after the first two, and of a race. 8 and 24 of them ask twice as often one after the
-    # other, and end 0.02% nearer on a network with 50 columns; 3 and 2 end 0.1% farther.
-    rounds: int = 5
-    race_steps: int = 3
-    # Ways that are followed beside that of the slope, and where it leads nowhere.
-    second: int = 3
-    starts: int = 5
+    # Background rows from which ways begin, beside the one from the query. On two networks with 50 columns,
+    # which it was chosen on, 7 end at 1.0019 and 1.0027 of the best known, 11 at 1.0014 and 1.0017, for a
+    # quarter more rows; on two others 7 end at 1.0040 and 1.0018.
+    starts: int = 7
+    # Steps on each way, and how far each goes toward the foot of its plane, as a share of the one before.
+    # 10 of 0.8 end at 1.0020 and 1.0031, 14 of 0.85 at 1.0017 and 1.0024.
+    steps: int = 12
+    pace: float = 0.85
+    # Rays to where ways end are asked about at these shares. Four more between 0.9 and 1.3 end 0.01% nearer.
+    shares: tuple[float, ...] = (0.97, 0.99, 1.0, 1.003, 1.01, 1.04, 1.2, 2.0)
 
 
 @dataclass(frozen=True)
@@ -137,18 +134,18 @@ class NarrowSettings:
     # Beyond so many free columns only those that matter are searched. 1,000 columns with trees end at a
     # distance of 18.6 without this, and at a tenth of it with it; up to 150 it is not needed.
     columns: int = 150
-    # Columns beside those that a row cannot do without: so many, that change the score most.
-    more: int = 50
 
 
 @dataclass(frozen=True)
 class ColumnSettings:
     """Columns taken back."""
 
-    # A column that cannot go back whole is asked about at these shares of what is left.
+    # A column that cannot go back whole is asked about at these shares of what is left. Half of each end 0.2%
+    # farther, double 0.7%.
     between: tuple[float, ...] = (0.25, 0.5, 0.75)
     # Of the rows of a move that reach, so many are followed in each round: their columns are taken back,
-    # unless they would end beyond this factor of the best distance all the same.
+    # unless they would end beyond this factor of the best distance all the same. With 3 cancer-forest ends
+    # 4% farther by labels; without the factor (0.55) 8% by scores, and 2.2 takes 3% more rows.
     followed: int = 6
     worthwhile: float = 1.1
 
@@ -159,50 +156,37 @@ class StepSettings:
 
     # How closely the crossings of rows on steps are known.
     tolerance: float = 0.02
-    # By scores so many of the rows on steps follow labels, and so many slopes of the score.
-    by_labels: int = 2
-    by_scores: int = 4
-    # Normals are looked at over these shares of the distance, one after the other, and how by labels.
+    # Normals are looked at over these shares of the distance, one after the other, and how by labels. With
+    # half of either cancer-forest ends 5% farther by labels.
     widths: tuple[float, ...] = (0.3, 0.2, 0.1)
-    look: Look = Look(width=0.3, steepest=1.5, halvings=4)
+    look: Look = Look(width=0.3, steepest=1.5, cells=16)
     # A step is asked about at these shares of the way to the projection: beyond it, too, as steps are rough.
     fan: tuple[float, ...] = (0.15, 0.3, 0.6, 1.0, 1.5)
-    # Columns of the best row are taken back to within 4 to the power of minus this.
+    # Columns of the best row are taken back to within 4 to the power of minus this. With 2 cancer-forest
+    # ends 2% farther.
     sections: int = 4
-    # Columns that can go back for a gain below `little` may only show a way that ended early, unless they can
-    # so many times. Without an end to the doubts one query of cancer-forest ends 25% farther, and with
-    # 0.005 for `little` heart-whole-xgboost 4%, both by labels.
-    doubts: int = 3
+    # Columns that can go back for a gain below this may only show a way that ended early. With 0.005
+    # heart-whole-xgboost ends 4% farther by labels.
     little: float = 0.008
     # A smooth boundary allows for this: a column with a share of the squared distance above `counts` goes
-    # back by `less`, while the others go on by more than enough, this factor of what that takes.
+    # back a little, while the others go on by more than enough, this factor of what that takes. By labels,
+    # from just before the boundary each column with such a share of the normal crosses it. Without the factor
+    # networks are taken for steps, and all cases take 72% more rows.
     counts: float = 0.1
-    less: float = 0.02
     more_than_enough: float = 2.0
-    # And for this, by labels: from so far before the boundary each column with such a share of the normal
-    # crosses it, if it goes by the same factor of what that takes.
-    before: float = 2e-3
 
 
 @dataclass(frozen=True)
 class SwapSettings:
     """Exchanges by trial."""
 
-    # Rounds, trials in each, and rows that are kept between rounds.
-    rounds: int = 4
-    offspring: int = 96
-    parents: int = 8
-    # Kept rows lie this share of their distance apart.
-    apart: float = 0.05
     # The mean place of the row that is changed, the nearest being 0.
     favour: float = 1.5
-    # What is left of the column that is given up.
+    # What is left of the column that is given up. Half and double of it end 2% farther on cancer-histgb by
+    # labels.
     stays: tuple[float, ...] = (0.0, 0.0, 0.5)
-    # By what the other row's changes are stretched, brought within this factor of the best distance; and the
-    # share of columns that are taken over, at least and at most.
+    # By what the other row's changes are stretched, if it is not far. Half of each end 3% farther there.
     stretch: tuple[float, ...] = (0.5, 0.8, 1.1, 1.4)
-    near: float = 1.2
-    taken: tuple[float, float] = (0.2, 0.7)
 
 
 @dataclass(frozen=True)
@@ -217,39 +201,17 @@ class TradeSettings:
 class BuySettings:
     """Columns chosen by what they gain and cost."""
 
-    # Values to each side of a column, up to the best distance.
+    # Values to each side of a column, up to the best distance. With 5 heart-whole-forest ends 4% farther by
+    # scores.
     points: int = 10
     # The price of score in distance lies between these, and is halved so often.
     prices: tuple[float, float] = (1e-3, 1e4)
     halvings: int = 10
-    # Rounds without a gain that end it.
-    idle: int = 3
-    # Ideas of how wrong the gains are in each round.
+    # Ideas of how wrong the gains are in each round. With 100 trees end 0.7% farther by scores.
     tried: int = 200
     # Gains are wrong by the exponential of this much noise, and may be smaller, losses larger, by this share.
+    # Half and double of it end 1% farther by scores on trees.
     wrong: float = 0.4
-
-
-@dataclass(frozen=True)
-class AroundSettings:
-    """Directions that no slope shows."""
-
-    # Single columns are asked about at this share of the best distance.
-    along: float = 0.99
-    # Directions all around a query, and then in balls around the best row, whose widths are these shares of
-    # its distance; again as long as they find something.
-    directions: int = 72
-    balls: tuple[float, ...] = (0.2, 0.06, 0.02)
-
-
-@dataclass(frozen=True)
-class LevelSettings:
-    """Other levels and whole numbers."""
-
-    # Sets of one or two other levels.
-    sets: int = 48
-    # Steps on each way from there.
-    rounds: int = 2
 
 
 @dataclass(frozen=True)
@@ -278,8 +240,6 @@ class SearchSettings:
     swaps: SwapSettings = field(default_factory=SwapSettings)
     trades: TradeSettings = field(default_factory=TradeSettings)
     buy: BuySettings = field(default_factory=BuySettings)
-    around: AroundSettings = field(default_factory=AroundSettings)
-    levels: LevelSettings = field(default_factory=LevelSettings)
     stored: StoredSettings = field(default_factory=StoredSettings)
 
 

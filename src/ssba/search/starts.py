@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssba.arrays import blocks, by_row, choose, like, lowest, namespace, row_sums
+from ssba.arrays import blocks, by_row, choose, like, lowest, namespace, put, row_sums
 from ssba.columns.distance import nearest_numbers
 from ssba.search.lanes import Draws, are_repeats, different, first_of_each, rank_within
 from ssba.search.ledger import Ledger
@@ -169,7 +169,7 @@ class Pools:
         pulled = pulled[different(pulled)]
         far = self.ledger.distance(pulled, at[: len(pulled)])
         rest = pulled[np.argsort(far, kind="stable")][settings.nearest :]
-        chosen = np.unique(np.linspace(0, max(len(rest) - 1, 0), settings.blind).astype(int))
+        chosen = np.unique(np.linspace(0, max(len(rest) - 1, 0), settings.trials).astype(int))
         return np.asarray(rest[chosen[: len(rest)]])
 
 
@@ -207,12 +207,15 @@ class Ends:
         return Ends(choose(self.rows, numbers), self.at[numbers], margin)
 
 
-def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> Ends:
+def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> tuple[Ends, Matrix]:
     """Return rows that reach the target in the direction in which the score rises most at the starts.
 
-    None where it does not rise there, as that of trees does not, or where nothing that way reaches.
+    None where it does not rise there, as that of trees does not, or where nothing that way reaches. The
+    second array are the directions by region, zeros without such a row.
     """
     regions, settings = ledger.regions, SETTINGS.starts
+    directions = namespace(regions.start).zeros_like(regions.start)
+    none = Ends.none(ledger), directions
     at = at[regions.columns_moving[at] > 1]
     near = pools.nearest(at, 1)
     xp = namespace(near.rows)
@@ -223,7 +226,7 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     within[near.at[fine]] = ledger.distance(pulled, near.at)[fine]
     at = at[np.isfinite(within[at]) & (within[at] > 0)]
     if not len(at):
-        return Ends.none(ledger)
+        return none
     within = within[at]
     width = SETTINGS.descent.near * within
     slope = score_slopes(ledger, choose(regions.start, at), at, start_margin[at], width)
@@ -231,7 +234,7 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     slope = choose(slope, np.flatnonzero(answers))
     at, within, width = at[answers], within[answers], width[answers]
     if not len(at):
-        return Ends.none(ledger)
+        return none
     normal, steepest = unit(slope)
     # Where the score would be high enough if it rose on like this; most rise faster farther on. A score that
     # is all but high enough still has to rise over as far as its slope was looked at.
@@ -240,7 +243,7 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     there = start + regions.scale * normal * by_row(rise, start)
     there = xp.where(choose(regions.moves, at), there, start)
     rays = rays_to(ledger, feet(ledger, there, normal, at), at)
-    farthest = settings.beyond * np.minimum(rays.distances(np.ones(len(at))), within)
+    farthest = np.minimum(rays.distances(np.ones(len(at))), within)
     parts = np.array(settings.parts)
     who = np.repeat(np.arange(len(at)), len(parts))
     shares = rays.shares(np.tile(parts, len(at)) * farthest[who], who)
@@ -249,7 +252,8 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     reply = ledger.ask(rows, at[who])
     hits = np.flatnonzero(reply.reached)
     first = hits[rank_within(who[hits]) == 0]
-    return Ends(choose(rows, first), at[who[first]], np.asarray(reply.margin)[first])
+    put(directions, at[who[first]], choose(normal, who[first]))
+    return Ends(choose(rows, first), at[who[first]], np.asarray(reply.margin)[first]), directions
 
 
 def known_ends(ledger: Ledger, pools: Pools, at: Numbers, most: int = SETTINGS.starts.known) -> Ends:
@@ -273,9 +277,9 @@ def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> End
         lambda number: near.rows[near.at == number],
         pools.farther,
         lambda number: _feasible(ledger, corners(ledger.regions, number, draws.of("corners")), number),
-        lambda number: _feasible(ledger, scattered(ledger.regions, number, settings.blind, draws), number),
+        lambda number: _feasible(ledger, scattered(ledger.regions, number, settings.trials, draws), number),
         lambda number: _feasible(
-            ledger, scattered(ledger.regions, number, 4 * settings.blind, draws.of("more")), number
+            ledger, scattered(ledger.regions, number, 4 * settings.trials, draws.of("more")), number
         ),
     ]
     for rows_of in kinds:
@@ -299,9 +303,9 @@ def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
     """
     at = at[np.isinf(ledger.best[at]) & np.isfinite(ledger.miss_margin[at])]
     share, left = np.ones(ledger.regions.count), at
-    for _ in range(SETTINGS.starts.climbs):
+    for _ in range(SETTINGS.race.most_steps):
         left = left[np.isinf(ledger.best[left]) & ledger.goes_on(left)]
-        left = left[share[left] > SETTINGS.starts.finest]
+        left = left[share[left] > SETTINGS.descent.near]
         if not len(left):
             break
         base, before = ledger.miss[left].copy(), ledger.miss_margin[left].copy()
@@ -312,7 +316,7 @@ def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
         better = np.unique(who[helped])
         pulled, fine = ledger.regions.pull_in(combined[better], left[better])
         ledger.ask(pulled[fine], left[better[fine]])
-        share[np.setdiff1d(left, left[better])] *= SETTINGS.starts.shrink
+        share[np.setdiff1d(left, left[better])] *= 0.5
     found = at[np.isfinite(ledger.best[at])]
     rows, of = ledger.nearest(found, SETTINGS.starts.known)
     if not ledger.has_scores or not len(of):
@@ -329,21 +333,41 @@ def crossed_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Ends:
     regions = ledger.regions
     count = regions.moves[at].sum(axis=1)
     at = at[(count > 0) & (count <= 2) & np.isinf(ledger.best[at]) & ledger.goes_on(at)]
-    blocks = [_feasible(ledger, _crossed(regions, pools.rows_of(int(one)), int(one)), int(one)) for one in at]
-    rows = np.concatenate([regions.start[:0], *blocks])
-    reply = ledger.ask(rows, of := np.repeat(at, [len(block) for block in blocks]))
+    rows, of = _crossed_rows(ledger, pools, at, SETTINGS.starts.trials)
+    reply = ledger.ask(rows, of)
     hits = reply.reached
     return Ends(rows[hits], of[hits], None if reply.margin is None else np.asarray(reply.margin)[hits])
 
 
-def _crossed(regions: Regions, known: Matrix, number: int) -> Matrix:
-    """Return a region's start with all pairs of values that rows have in the columns that can move."""
+def crossed_nearby(ledger: Ledger, pools: Pools, at: Numbers) -> tuple[Matrix, Numbers]:
+    """Return rows that cross values of the data as `crossed_ends` does, nearer to queries than the best."""
+    count = ledger.regions.moves[at].sum(axis=1)
+    at = at[(count > 0) & (count <= 2) & np.isfinite(ledger.best[at]) & ledger.goes_on(at)]
+    return _crossed_rows(ledger, pools, at, SETTINGS.starts.nearest // 2)
+
+
+def _crossed_rows(ledger: Ledger, pools: Pools, at: Numbers, most: int) -> tuple[Matrix, Numbers]:
+    blocks = [
+        _feasible(ledger, _crossed(ledger, pools.rows_of(int(one)), int(one), most), int(one)) for one in at
+    ]
+    rows = np.concatenate([ledger.regions.start[:0], *blocks])
+    return rows, np.repeat(at, [len(block) for block in blocks])
+
+
+def _crossed(ledger: Ledger, known: Matrix, number: int, most: int) -> Matrix:
+    """Return a region's start with all pairs of values that rows have in the columns that can move.
+
+    Of up to so many values of each column; none that is farther from the query than the best row.
+    """
+    regions, best = ledger.regions, ledger.best[number]
     columns, lists = np.flatnonzero(regions.moves[number]), []
     for j in columns:
-        low, high = regions.low[number, j], regions.high[number, j]
+        reach = best * regions.scale[j]
+        low = max(regions.low[number, j], regions.x[number, j] - reach)
+        high = min(regions.high[number, j], regions.x[number, j] + reach)
         values = np.unique(known[:, j][(known[:, j] >= low) & (known[:, j] <= high)])
         values = np.unique(np.append(values, regions.start[number, j]))
-        some = np.linspace(0, len(values) - 1, min(len(values), SETTINGS.starts.crossed)).astype(int)
+        some = np.linspace(0, len(values) - 1, min(len(values), most)).astype(int)
         lists.append(values[some])
     cells = np.stack(np.meshgrid(*lists, indexing="ij"), axis=-1).reshape(-1, len(columns))
     rows = np.tile(regions.start[number], (len(cells), 1))
@@ -406,12 +430,12 @@ def corners(regions: Regions, number: int, draws: Draws) -> Matrix:
     start = regions.start[number]
     free = np.flatnonzero(regions.free[number] & ~regions.discrete)
     rng = draws.generator
-    if 0 < len(free) and 3 ** len(free) <= SETTINGS.starts.blind:
+    if 0 < len(free) and 3 ** len(free) <= SETTINGS.starts.trials:
         choice = np.stack(np.meshgrid(*[[0, 1, 2]] * len(free), indexing="ij"), axis=-1).reshape(
             -1, len(free)
         )
     else:
-        choice = rng.integers(0, 3, size=(SETTINGS.starts.blind, len(start)))[:, free]
+        choice = rng.integers(0, 3, size=(SETTINGS.starts.trials, len(start)))[:, free]
     rows = np.tile(start, (len(choice), 1))
     rows[:, free] = np.stack([start, low, high])[choice, free]
     return _with_levels(regions, rows, number, rng)

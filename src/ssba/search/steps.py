@@ -31,7 +31,7 @@ def has_steps(ledger: Ledger, best: Ways, by_labels: bool) -> Mask:
         told |= face
         asking = np.flatnonzero(~face & ~smooth)
     rows, distance = choose(best.row, asking), best.distance[asking]
-    for _ in range(settings.doubts):
+    for _ in range(SETTINGS.descent.patience):
         if not len(asking):
             return told
         rough = is_rough(ledger, rows, best.at[asking], distance, slack)
@@ -61,10 +61,10 @@ def shows_face(ledger: Ledger, best: Ways) -> tuple[Mask, Mask]:
     tried = share > settings.counts
     fine = ~best.straight & (columns.sum(axis=1) > 1) & (rise > 0) & (tried.sum(axis=1) > 1)
     who, column = np.nonzero(tried & fine[:, None])
-    before = -settings.before * way
+    before = -SETTINGS.descent.gain * way
     moves = before[who]
     moves[np.arange(len(who)), column] += (
-        settings.more_than_enough * settings.before * rise[who] / normal[who, column]
+        settings.more_than_enough * SETTINGS.descent.gain * rise[who] / normal[who, column]
     )
     alone = np.flatnonzero(fine)
     wanted = np.concatenate(
@@ -132,11 +132,11 @@ def _traded(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]
     parts = ledger.metric.parts(rows, start)
     total = xp.clip(xp.sum(parts**2, axis=1), 1e-300, None)
     shares = xp.where(moves, parts**2 / total[:, None], 0.0)
-    more = settings.more_than_enough * settings.less * shares / xp.clip(1 - shares, 1e-9, None)
+    more = settings.more_than_enough * SETTINGS.race.edge * shares / xp.clip(1 - shares, 1e-9, None)
     probes = Probes.of(shares > settings.counts)
     who, owner = probes.who, probes.owner
     factors = xp.ones_like(choose(rows, owner)) * (1 + more[owner, probes.cell])[:, None]
-    factors[probes.place, probes.cell] = 1 - settings.less
+    factors[probes.place, probes.cell] = 1 - SETTINGS.race.edge
     can, of = choose(moves, owner), choose(there, owner)
     found = xp.where(can, choose(start, owner) + factors * choose(change, owner), choose(rows, owner))
     inside = (found >= choose(regions.low, of)) & (found <= choose(regions.high, of))
@@ -159,13 +159,13 @@ def largest_only(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Num
     return xp.where(kept, choose(rows, who), choose(start, who)), who
 
 
-def tidy(ledger: Ledger, at: Numbers) -> None:
-    """Ask whether the few largest changes of best rows do without the small ones."""
+def tidy(ledger: Ledger, at: Numbers) -> Herd:
+    """Return best rows with their few largest changes only, to be asked about."""
     at = at[np.isfinite(ledger.best[at])]
     rows, who = largest_only(ledger, choose(ledger.best_row, at), at)
     of = at[who]
     fine = np.flatnonzero(ledger.regions.contains(rows, of))
-    ledger.ask(choose(rows, fine), of[fine])
+    return Herd(choose(rows, fine), of[fine])
 
 
 def broad_steps(ledger: Ledger, herd: Herd) -> Herd:
@@ -175,8 +175,8 @@ def broad_steps(ledger: Ledger, herd: Herd) -> Herd:
     if ledger.has_scores:
         # Ways by labels and by scores see different things.
         place = rank_within(at)
-        some, others = np.flatnonzero(place < settings.by_labels), np.flatnonzero(place < settings.by_scores)
-        chosen = np.concatenate([some, others])
+        some = np.flatnonzero(place < SETTINGS.descent.starts)
+        chosen = np.concatenate([some, some])
         by_scores = np.arange(len(chosen)) >= len(some)
         order = np.argsort(at[chosen], kind="stable")
         rows, at, by_scores = rows[chosen[order]], at[chosen[order]], by_scores[order]
@@ -197,7 +197,7 @@ def _broad_step(ledger: Ledger, rows: Matrix, at: Numbers, by_scores: Mask, widt
     if len(labelled):
         look = SETTINGS.steps.look
         count = len(labelled)
-        how = np.full(count, width), np.full(count, look.steepest), np.full(count, look.halvings)
+        how = np.full(count, width), np.full(count, look.steepest), np.full(count, look.cells)
         seen = label_normals(ledger, rows[labelled], at[labelled], how, np.zeros((count, rows.shape[1])))
         normal[labelled] = unit(seen)[0]
     known = np.flatnonzero((normal != 0).any(axis=1))

@@ -9,6 +9,7 @@ from ssba.whitebox.additive import Additive, is_linear, open_linear
 from ssba.whitebox.check_reading import NotReadable, the_users_code
 from ssba.whitebox.count_nodes import count_nodes
 from ssba.whitebox.forest import Trees, open_trees
+from ssba.whitebox.smooth import Smooth, open_smooth
 from ssba.whitebox.structure import take_apart
 
 # Nodes of trees that are read without being asked to, which takes up to 7 microseconds each, by library; and
@@ -78,6 +79,14 @@ def is_quickly_read(source: Any, columns: int) -> bool:
     except NotReadable:
         return False
     return nodes is not None and nodes <= min(_QUICKLY_READ, _QUICK_CELLS // columns)
+
+
+def open_slopes(source: Any, model: Model, space: Space, background: Matrix) -> Smooth | None:
+    """Open a network or a kernel machine for its slopes, which is quick; return None for any other."""
+    try:
+        return open_smooth(take_apart(source), model, space, background)
+    except NotReadable:
+        return None
 
 
 def open_linear_model(source: Any, model: Model, space: Space, background: Matrix) -> Additive | None:

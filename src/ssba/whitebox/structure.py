@@ -17,16 +17,16 @@ from ssba.whitebox.scoring import Threshold
 
 Columns = tuple[int, ...]
 
-_SCALERS = ("StandardScaler", "MaxAbsScaler", "RobustScaler", "MinMaxScaler")
-_SELECTORS = ("VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFromModel", "RFE", "RFECV")
+SCALERS = ("StandardScaler", "MaxAbsScaler", "RobustScaler", "MinMaxScaler")
+SELECTORS = ("VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFromModel", "RFE", "RFECV")
 # One value means one thing to them and the next another: affine on levels, where a table tells it all.
-_ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
-_COLUMNWISE = (*_SCALERS, *_SELECTORS, *_ENCODERS, "SimpleImputer")
+ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
+_COLUMNWISE = (*SCALERS, *SELECTORS, *ENCODERS, "SimpleImputer")
 _MIXING = ("PCA", "TruncatedSVD")
 
 
 # What answers as the estimator inside it does, and under which name it keeps that.
-_WRAPPERS = {
+WRAPPERS = {
     "GridSearchCV": "best_estimator_",
     "RandomizedSearchCV": "best_estimator_",
     "HalvingGridSearchCV": "best_estimator_",
@@ -53,14 +53,14 @@ class Parts:
 def take_apart(model: Any) -> Parts:
     """Unwrap pipelines, searches for settings, and classifiers with a threshold of their own."""
     name = type(model).__name__
-    if _is(model, "Pipeline"):
+    if is_a(model, "Pipeline"):
         inner = take_apart(model.steps[-1][1])
         return replace(inner, steps=(*(step for _, step in model.steps[:-1]), *inner.steps))
-    if _is(model, *_WRAPPERS):
+    if is_a(model, *WRAPPERS):
         with the_users_code():
-            held = getattr(model, _WRAPPERS[name])
+            held = getattr(model, WRAPPERS[name])
         return take_apart(held)
-    if _is(model, *_THRESHOLDS):
+    if is_a(model, *_THRESHOLDS):
         with the_users_code():
             held, threshold = getattr(model, "estimator_", model.estimator), _threshold(model)
         # The wrapper asks for scores, which pass a threshold inside it by.
@@ -73,7 +73,7 @@ def one_a_class(last: Any) -> tuple[Any, ...] | None:
 
     Of two classes there is a single estimator, for the second one.
     """
-    if not _is(last, "OneVsRestClassifier"):
+    if not is_a(last, "OneVsRestClassifier"):
         return None
     with the_users_code():
         if last.multilabel_:
@@ -103,9 +103,9 @@ def _threshold(model: Any) -> Threshold:
 def affine_problem(steps: Sequence[Any], space: Space) -> str | None:
     """Say what keeps the steps from being an affine map of numbers and a table of levels; None if nothing."""
     for step in _kinds(steps):
-        if _is(step, "MinMaxScaler") and step.clip:
+        if is_a(step, "MinMaxScaler") and step.clip:
             return "a MinMaxScaler in the pipeline clips its values"
-        if not (is_idle(step) or _is(step, *_COLUMNWISE, *_MIXING)):
+        if not (is_idle(step) or is_a(step, *_COLUMNWISE, *_MIXING)):
             return _unknown(step)
     return _singling_out(steps, space)
 
@@ -117,9 +117,9 @@ def columnwise_problem(steps: Sequence[Any], space: Space) -> str | None:
     rounding error is a wide interval of the column. None if nothing does.
     """
     for step in _kinds(steps):
-        if _is(step, *_MIXING):
+        if is_a(step, *_MIXING):
             return f"the step {type(step).__name__} in front of the trees mixes columns"
-        if not (is_idle(step) or _is(step, *_COLUMNWISE)):
+        if not (is_idle(step) or is_a(step, *_COLUMNWISE)):
             return _unknown(step)
     return _singling_out(steps, space)
 
@@ -132,7 +132,7 @@ def is_idle(step: Any) -> bool:
     """Whether a step gives back what it gets, or nothing."""
     if step is None or isinstance(step, str):
         return step in (None, "passthrough", "drop")
-    return _is(step, "FunctionTransformer") and step.func is None
+    return is_a(step, "FunctionTransformer") and step.func is None
 
 
 def _singling_out(steps: Sequence[Any], space: Space) -> str | None:
@@ -161,11 +161,11 @@ def _singled_out(steps: Sequence[Any], columns: Columns, names: Sequence[str]) -
 
 
 def _singled_out_by(step: Any, columns: Columns, names: Sequence[str]) -> set[int]:
-    if _is(step, "Pipeline"):
+    if is_a(step, "Pipeline"):
         return _singled_out([one for _, one in step.steps], columns, names)
-    if _is(step, "ColumnTransformer"):
+    if is_a(step, "ColumnTransformer"):
         parts = [(one, _picked(picked, columns, names)) for _, one, picked in step.transformers_]
-    elif _is(step, "FeatureUnion"):
+    elif is_a(step, "FeatureUnion"):
         parts = [(one, columns) for _, one in step.transformer_list]
     else:
         return set(columns) if _singles_out(step) else set()
@@ -191,23 +191,24 @@ def _picked(wanted: Any, columns: Columns, names: Sequence[str]) -> Columns:
 
 def _singles_out(step: Any) -> bool:
     """Whether a step treats single values apart: an encoder, or an imputer of a value that is a number."""
-    if _is(step, "SimpleImputer"):
+    if is_a(step, "SimpleImputer"):
         return not is_missing(step.missing_values)
-    return _is(step, *_ENCODERS)
+    return is_a(step, *ENCODERS)
 
 
 def _kinds(steps: Sequence[Any]) -> Iterator[Any]:
     """Yield the innermost steps of nested pipelines, unions and column transformers."""
     for step in steps:
-        if _is(step, "Pipeline"):
+        if is_a(step, "Pipeline"):
             yield from _kinds([one for _, one in step.steps])
-        elif _is(step, "ColumnTransformer"):
+        elif is_a(step, "ColumnTransformer"):
             yield from _kinds([one for _, one, _ in step.transformers_])
-        elif _is(step, "FeatureUnion"):
+        elif is_a(step, "FeatureUnion"):
             yield from _kinds([one for _, one in step.transformer_list])
         else:
             yield step
 
 
-def _is(step: Any, *names: str) -> bool:
+def is_a(step: Any, *names: str) -> bool:
+    """Whether a step is of one of these types of scikit-learn, and not of a type derived from it."""
     return type(step).__module__.partition(".")[0] == "sklearn" and type(step).__name__ in names
