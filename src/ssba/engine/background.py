@@ -123,12 +123,18 @@ class Background:
         if not (blocks := known.unasked):
             return nearest
         begins = np.stack([least_distance(self.metric, Z, known.block(i)) for i in blocks], axis=1)
-        for i in np.flatnonzero((begins < nearest[:, None]).any(axis=1)):
-            for place in np.argsort(begins[i], kind="stable"):
-                if begins[i, place] >= nearest[i] or is_over():
-                    break
-                rows = known.reaching_in(goal, blocks[place])
-                nearest[i] = min(nearest[i], least_distance(self.metric, Z[i : i + 1], rows)[0])
+        order = np.argsort(begins, axis=1, kind="stable")
+        going = np.arange(len(Z))
+        for turn in range(len(blocks)):
+            place = order[going, turn]
+            nearer = begins[going, place] < nearest[going]
+            going, place = going[nearer], place[nearer]
+            for which in np.unique(place):
+                if is_over():
+                    return nearest
+                some = going[place == which]
+                rows = known.reaching_in(goal, blocks[which])
+                nearest[some] = np.minimum(nearest[some], least_distance(self.metric, Z[some], rows))
         return nearest
 
     @cached_property

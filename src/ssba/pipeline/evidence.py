@@ -274,8 +274,9 @@ def _draw_block(
     hand_over(states, archives, ledger)
     # A row that is drawn twice counts twice: it is the draws that are even.
     far, owner = ledger.distance(rows[missed], of[missed]), ledger.regions.query[of[missed]]
+    begin, end = (np.searchsorted(owner, np.arange(len(states)), side) for side in ("left", "right"))
     for state in np.flatnonzero(ledger.is_open & (ledger.asked > 0)).tolist():
-        distances[state].append(far[owner == state])
+        distances[state].append(far[begin[state] : end[state]])
 
 
 def _limits_changes(state: QueryState, archive: Archive) -> bool:
