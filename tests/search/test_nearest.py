@@ -443,11 +443,10 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "around the best": lambda: forest(4, 0, "labels"),
     "broad steps": lambda: forest(6, 2, "scores"),
     "columns back": lambda: forest(6, 1, "scores", whole=True),
-    "without a column": lambda: forest(6, 2, "scores", whole=True),
     "other levels": lambda: searched(unseen(), both_levels, "labels", "r <= 5", "s <= 5", query=UNCHANGED),
-    "exchanges": lambda: forest(10, 3, "labels", whole=True),
+    "exchanges": lambda: forest(10, 5, "scores"),
     "gains and costs": lambda: forest(10, 2, "scores"),
-    "trades": lambda: forest(6, 0, "labels", whole=True),
+    "trades": lambda: forest(10, 3, "labels", whole=True),
     "columns back finely": lambda: searched(numbers(12), staircase, "scores"),
     "all columns again": lambda: lane(
         numbers(MANY), [0.0] * MANY, judge_of(lambda Z: weighted(Z, slanted(MANY)) - 1, "labels")

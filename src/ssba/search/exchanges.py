@@ -4,10 +4,13 @@ Swaps: a row gives up one column and takes others from another row. It takes mor
 it can do without goes back. So each row that reaches the target ends where no single column can go back,
 mostly elsewhere than those it came from.
 
-Trades: on a grid of whole numbers and levels there is no slope to follow, and few values to try. What one
-change gives back, in cost, is what others may spend: so each row that is asked about lies a little nearer
-than the one that it comes from.
+Trades: on a grid of whole numbers and levels there is no slope to follow, and few values to try. What some
+changes give back, in cost, is what others may spend: so each row that is asked about lies a little nearer
+than the best one.
 """
+
+import itertools
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,28 +55,44 @@ def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tup
     """Return parents that gave up a column, mostly a large one, and took cells that donors changed more."""
     regions, metric, settings = ledger.regions, ledger.metric, SETTINGS.swaps
     rng, count, columns = draws.generator, SETTINGS.starts.trials, regions.x.shape[1]
-    favoured = rng.exponential(settings.favour, count).astype(np.int64)
-    luck, stretch = rng.random(count), rng.choice(np.array(settings.stretch), count)
+    pairs = _pairs(parents, others, rng, count)
+    stretch = rng.choice(np.array(settings.stretch), count)
     taken = rng.random((count, columns)) < rng.random((count, 1))
     stays, given_up = rng.choice(np.array(settings.stays), count), rng.random(count)
-    names, first, size = np.unique(parents.at, return_index=True, return_counts=True)
-    _, first_other, size_other = np.unique(others.at, return_index=True, return_counts=True)
-    own = (first[:, None] + np.minimum(favoured, size[:, None] - 1)).ravel()
-    other = (first_other[:, None] + (luck * size_other[:, None]).astype(np.int64)).ravel()
-    at, place = np.repeat(names, count), np.tile(np.arange(count), len(names))
 
     def bred(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
         start, mine, theirs = regions.start[at], parents.rows[own], others.rows[other]
         far = np.maximum(metric.distance(theirs, start), 1e-300)
         share = stretch[place] * np.minimum(SETTINGS.descent.close * ledger.best[at] / far, 1.0)
-        theirs = _with_share(ledger, theirs, start, share)
+        theirs = _with_share(ledger, theirs, start, share[:, None])
         parts = metric.parts(mine, start)
         rows = np.where(taken[place] & (metric.parts(theirs, start) > parts), theirs, mine)
-        less = _with_share(ledger, mine, start, stays[place])
+        less = _with_share(ledger, mine, start, stays[place][:, None])
         return np.where(_one_each(parts**2, given_up[place]), less, rows)
 
-    rows, fine = regions.pull_in(in_blocks(bred, columns, at, own, other, place), at)
-    return rows[fine], at[fine]
+    rows, fine = regions.pull_in(in_blocks(bred, columns, *pairs), pairs.at)
+    return rows[fine], pairs.at[fine]
+
+
+class _Pairs(NamedTuple):
+    """Parents and other rows of their regions, by their numbers; `place` is that among those of a region."""
+
+    at: Numbers
+    own: Numbers
+    other: Numbers
+    place: Numbers
+
+
+def _pairs(parents: Herd, others: Herd, rng: np.random.Generator, count: int) -> _Pairs:
+    """Draw so many pairs for each region, mostly with a near parent; each parent is among the others."""
+    favoured = rng.exponential(SETTINGS.swaps.favour, count).astype(np.int64)
+    luck = rng.random(count)
+    names, first, size = np.unique(parents.at, return_index=True, return_counts=True)
+    own = first[:, None] + np.minimum(favoured, size[:, None] - 1)
+    begin, end = (np.searchsorted(others.at, names, side) for side in ("left", "right"))
+    other = begin[:, None] + (luck * (end - begin)[:, None]).astype(np.int64)
+    place = np.tile(np.arange(count), len(names))
+    return _Pairs(np.repeat(names, count), own.ravel(), other.ravel(), place)
 
 
 def _one_each(costs: Matrix, drawn: Vector) -> Mask:
@@ -83,9 +102,8 @@ def _one_each(costs: Matrix, drawn: Vector) -> Mask:
     return np.asarray(np.arange(costs.shape[1]) == place[:, None])
 
 
-def _with_share(ledger: Ledger, rows: Matrix, start: Matrix, shares: Vector) -> Matrix:
+def _with_share(ledger: Ledger, rows: Matrix, start: Matrix, left: Matrix) -> Matrix:
     """Return rows with a share of their changes; levels and missing cells go back only if none is left."""
-    left = shares[:, None]
     change = rows - start
     whole = ledger.regions.discrete | np.isnan(change)
     return np.where(whole, np.where(left > 0, rows, start), start + left * change)
@@ -119,109 +137,84 @@ def apart(ledger: Ledger, herd: Herd, most: int) -> Herd:
     return Herd(rows[kept], at[kept])
 
 
-def trade(ledger: Ledger, at: Numbers) -> None:
-    """Bring the nearest rows nearer by trades between two columns, until none is a gain."""
-    while len(at := at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]):
-        before = ledger.best[at].copy()
-        rows, of = trades(ledger, ledger.best_row[at], at)
+def trade(ledger: Ledger, at: Numbers, donors: Herd, draws: Draws) -> None:
+    """Bring rows that reach nearer by trades, until some rounds one after the other gained nothing."""
+    idle = np.zeros(ledger.regions.count, dtype=np.int64)
+    parents = Herd(*ledger.nearest(at, SETTINGS.columns.followed))
+    for number in itertools.count():
+        parents = parents.of(at[ledger.goes_on(at) & (idle[at] < SETTINGS.descent.patience)])
+        if not len(parents.at):
+            return
+        at, before = np.unique(parents.at), ledger.best.copy()
+        rows, of = trades(ledger, parents, donors, draws.of("trade", number))
         reached = ledger.ask(rows, of).reached
         hits, of = nearest_few(ledger, rows[reached], of[reached], SETTINGS.columns.followed)
-        if len(of):
-            pull_back(ledger, hits, of)
-        at = at[ledger.best[at] < before * (1 - 1e-9)]
+        ends = pull_back(ledger, hits, of, SETTINGS.columns.worthwhile * ledger.best)
+        parents = apart(ledger, parents.with_rows(*ends), SETTINGS.columns.followed)
+        gained = ledger.best[at] < before[at] * (1 - SETTINGS.descent.gain)
+        idle[at] = np.where(gained, 0, idle[at] + 1)
 
 
-def trades(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
-    """Return rows in which one column went back, and another went as far as still is a gain, or half-way."""
-    regions, metric, settings = ledger.regions, ledger.metric, SETTINGS.trades
-    far, costs = ledger.distance(rows, at), metric.cost(metric.parts(rows, regions.x[at]))
-    who, column, back = _given_back(ledger, rows, at)
-    saved = costs[who].sum(axis=1) - metric.cost(metric.parts(back, regions.x[at[who]])).sum(axis=1)
-    kept = saved > 0
-    who, column, back, saved = who[kept], column[kept], back[kept], saved[kept]
-    found, of = [], []
-    home, free = _home(regions, at[who]), regions.free[at[who]] & ~regions.discrete & ~np.isnan(back)
-    free[np.arange(len(who)), column] = False
-    for share in settings.shares:
-        length = _on_grid(regions, metric.length(costs[who] + share * saved[:, None]) * regions.scale)
-        for sign in (1.0, -1.0):
-            value = np.clip(home + sign * length, regions.low[at[who]], regions.high[at[who]])
-            number, j = np.nonzero(free & (value != rows[who]))
-            paid = back[number]
-            paid[np.arange(len(number)), j] = value[number, j]
-            found.append(paid)
-            of.append(who[number])
-    for place in np.flatnonzero(regions.discrete):
-        allowed = regions.free[at[who], place] & (column != place)
-        number, level = np.nonzero(regions.levels(int(place))[at[who]] & allowed[:, None])
-        other = level != rows[who[number], place]
-        number, level = number[other], level[other]
-        paid = back[number]
-        paid[:, place] = level
-        found.append(paid)
-        of.append(who[number])
-    all_of = np.concatenate(of)
-    order = np.argsort(all_of, kind="stable")
-    paid, all_of = np.concatenate(found)[order], all_of[order]
-    pulled, fine = regions.pull_in(paid, at[all_of])
-    fine &= ledger.distance(pulled, at[all_of]) < far[all_of] * (1 - 1e-9)
-    return pulled[fine], at[all_of[fine]]
+def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[Matrix, Numbers]:
+    """Return rows nearer than the best in which changes went back, and others were made for what they cost.
+
+    Every other row begins at the start, so that all of its changes are new. Some columns are drawn; each but
+    the last spends any part of what is left, mostly to the side on which a donor lies.
+    """
+    regions, metric = ledger.regions, ledger.metric
+    rng, count, columns = draws.generator, SETTINGS.trades.trials, regions.x.shape[1]
+    others = parents.with_rows(donors.rows, donors.at)
+    pairs = _pairs(parents, others, rng, count)
+    kept = rng.random((count, columns)) < rng.random((count, 1))
+    shares = np.where(kept, 1.0, rng.random((count, columns)))
+    shares[::2] = 0.0
+    size = np.minimum(rng.geometric(1 / SETTINGS.trades.columns, count), columns)
+    order, spent = rng.random((count, columns)), rng.random((count, columns))
+    side, luck = rng.choice([-1.0, 1.0], (count, columns)), rng.random((count, columns))
+    follows = rng.random((count, columns)) < SETTINGS.trades.follows
+
+    def traded(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
+        start, home, places = regions.start[at], _home(regions, at), np.arange(len(at))
+        rows = regions.snap(_with_share(ledger, parents.rows[own], start, shares[place]), at)
+        left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, regions.x[at])).sum(axis=1)
+        toward = np.sign(others.rows[other] - home)
+        sign = np.where(follows[place] & (np.abs(toward) > 0), toward, side[place])
+        levels = _any_levels(regions, at, luck[place])
+        least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
+        fine = regions.free[at] & ~changed_cells(rows, start) & (least <= left[:, None])
+        column = np.argsort(np.where(fine, order[place], np.inf), axis=1, kind="stable")
+        many = np.minimum(size[place], fine.sum(axis=1))
+        for turn in range(int(many.max(initial=0))):
+            j = column[:, turn]
+            last = turn == many - 1
+            length = metric.length(np.where(last, left, left * spent[place, j])) * regions.scale[j]
+            step = regions.step[j]
+            length = np.where(step > 0, np.floor(length / np.where(step > 0, step, 1.0)) * step, length)
+            value = home[places, j] + sign[places, j] * length
+            value = np.clip(value, regions.low[at, j], regions.high[at, j])
+            cost = metric.cost(np.abs(value - home[places, j]) / regions.scale[j])
+            value = np.where(regions.discrete[j], levels[places, j], value)
+            cost = np.where(regions.discrete[j], least[j], cost)
+            pays = (turn < many) & (cost <= left)
+            rows[places[pays], j[pays]] = value[pays]
+            left = np.where(pays, left - cost, left)
+        return rows
+
+    rows, fine = regions.pull_in(in_blocks(traded, 4 * columns, *pairs), pairs.at)
+    fine &= ledger.distance(rows, pairs.at) < ledger.best[pairs.at] * (1 - 1e-9)
+    return rows[fine], pairs.at[fine]
+
+
+def _any_levels(regions: Regions, at: Numbers, luck: Matrix) -> Matrix:
+    """Return a level of each discrete column that is allowed, by chance; nothing of use in other columns."""
+    levels = np.zeros_like(luck)
+    for j in np.flatnonzero(regions.discrete):
+        place = regions.levels(int(j))[at].cumsum(axis=1)
+        levels[:, j] = (place <= luck[:, j, None] * place[:, -1:]).sum(axis=1)
+    return levels
 
 
 def _home(regions: Regions, at: Numbers) -> Matrix:
     """Return the cells from which distances count: the query's, or the start's where that has none."""
     x = regions.x[at]
     return np.where(np.isnan(x), regions.start[at], x)
-
-
-def _on_grid(regions: Regions, length: Matrix) -> Matrix:
-    """Return lengths in whole steps, none of them longer than before."""
-    step = np.where(regions.grid.stepped, regions.step, 0.0)
-    return np.where(step > 0, np.floor(length / np.where(step > 0, step, 1.0)) * step, length)
-
-
-def _given_back(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Numbers, Numbers, Matrix]:
-    """Return rows with one change undone, in parts of it, or one step smaller; whose, and in which column."""
-    regions, start = ledger.regions, ledger.regions.start[at]
-    who, column = np.nonzero(changed_cells(rows, start) & regions.free[at])
-    here, home, step = rows[who, column], start[who, column], regions.step[column]
-    change = here - home
-    one_less = np.where(np.abs(change) > step, here - np.sign(change) * step, home)
-    values = [home, *(home + share * change for share in SETTINGS.columns.between), one_less]
-    found = []
-    for value in values:
-        back = rows[who]
-        whole = regions.discrete[column] | np.isnan(value)
-        back[np.arange(len(who)), column] = np.where(whole, home, value)
-        found.append(regions.snap(back, at[who]))
-    back = np.concatenate(found)
-    who, column = np.tile(who, len(values)), np.tile(column, len(values))
-    _, first = np.unique(np.column_stack([who, back]), axis=0, return_index=True)
-    first = np.sort(first)
-    return who[first], column[first], back[first]
-
-
-def without_columns(ledger: Ledger, donors: Herd, at: Numbers) -> Herd:
-    """Return rows that reach the target without one of the large changes of their region's best row.
-
-    They come from donors with that column at the start, whose other columns are taken back.
-    """
-    regions = ledger.regions
-    at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at]) & np.isin(at, donors.at)]
-    donors = donors.of(at)
-    start = regions.start[at]
-    parts = ledger.metric.parts(ledger.best_row[at], start)
-    place = np.argsort(np.argsort(-parts, axis=1, kind="stable"), axis=1, kind="stable")
-    who, column = np.nonzero((place < SETTINGS.columns.followed) & (parts > 0) & regions.free[at])
-    names, first, size = np.unique(donors.at, return_index=True, return_counts=True)
-    slot = np.searchsorted(names, at[who])
-    lane = np.repeat(np.arange(len(who)), size[slot])
-    rows = donors.rows[first[slot][lane] + rank_within(lane)]
-    rows[np.arange(len(lane)), column[lane]] = start[who[lane], column[lane]]
-    of = at[who[lane]]
-    rows, fine = regions.pull_in(rows, of)
-    rows, of, lane = rows[fine], of[fine], lane[fine]
-    hits = np.flatnonzero(ledger.ask(rows, of).reached)
-    hits = hits[np.lexsort((ledger.distance(rows[hits], of[hits]), lane[hits]))]
-    hits = hits[rank_within(lane[hits]) < SETTINGS.descent.starts]
-    return Herd(*pull_back(ledger, rows[hits], of[hits]))

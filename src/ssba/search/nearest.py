@@ -19,7 +19,7 @@ from ssba.search.elsewhere import (
     thin_out,
     values_nearby,
 )
-from ssba.search.exchanges import swap, trade, without_columns
+from ssba.search.exchanges import swap, trade
 from ssba.search.lanes import Draws, Herd, first_of_each, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import unit
@@ -441,15 +441,10 @@ def _columns_back(search: Search) -> None:
     search.herd = Herd(*pull_back(ledger, herd.rows, herd.at))
 
 
-def _without_columns(search: Search) -> None:
-    ends = Herd(search.ends.rows, search.ends.at).with_rows(search.donors.rows, search.donors.at)
-    found = without_columns(search.ledger, ends, search.on_grid)
-    search.herd = search.herd.with_rows(found.rows, found.at)
-
-
 def _other_levels(search: Search) -> None:
-    ends = Herd(search.ends.rows, search.ends.at)
-    other_levels(search.ledger, ends, search.on_grid, search.start_margin)
+    ends, regions = Herd(search.ends.rows, search.ends.at), search.ledger.regions
+    at = search.found[(regions.free & regions.discrete).any(axis=1)[search.found]]
+    other_levels(search.ledger, ends, at, search.start_margin)
 
 
 def _exchange(search: Search) -> None:
@@ -465,7 +460,8 @@ def _exchange(search: Search) -> None:
 
 
 def _trade(search: Search) -> None:
-    trade(search.ledger, search.on_grid)
+    donors = Herd(search.ends.rows, search.ends.at).with_rows(search.donors.rows, search.donors.at)
+    trade(search.ledger, search.on_grid, donors, search.draws.of("trade"))
 
 
 def _buy(search: Search) -> None:
@@ -549,11 +545,10 @@ MOVES: tuple[Move, ...] = (
     Move("steps", _has_ends, _tell_steps, 3),
     Move("broad steps", _has_herd, _broad_steps, 6),
     Move("columns back", _has_ends, _columns_back, 3),
-    Move("without a column", _has_herd, _without_columns, 2),
-    Move("other levels", _has_ends, _other_levels, 6),
+    Move("other levels", lambda search: search.ledger.regions.has_levels, _other_levels, 6),
     Move("exchanges", _has_herd, _exchange, 5),
     Move("gains and costs", lambda search: _has_herd(search) and not search.by_labels, _buy, 6),
-    Move("trades", _has_herd, _trade, 2),
+    Move("trades", _has_herd, _trade, 4),
     Move("columns back finely", _has_ends, _finely_back, 1),
     Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen, 1),
     Move("small changes left out", _has_ends, _leave_out, 1, beside=True),
