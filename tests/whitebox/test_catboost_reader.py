@@ -6,6 +6,7 @@ import catboost
 import numpy as np
 import pandas as pd
 import pytest
+from tests.whitebox.worlds import raw_by_leaves
 
 from ssba.columns.space import build_space
 from ssba.models.model import adapt
@@ -37,11 +38,7 @@ def test_numbers_beside_a_border_go_where_the_model_sends_them(policy: str) -> N
     for j, cut in cuts:
         rows = np.tile(X[0], (2, 1))
         rows[:, j] = cut, np.nextafter(cut, np.inf)
-        inside = np.ones((2, len(trees.leaves.tree)), dtype=bool)
-        for k, own in enumerate(trees.cuts):
-            rank = np.searchsorted(own, rows[:, [k]])
-            inside &= (trees.leaves.low[:, k] <= rank) & (rank <= trees.leaves.high[:, k])
-        mine = inside @ trees.leaves.value + trees.offset
+        mine = raw_by_leaves(trees, rows)
         assert np.allclose(mine[:, 0], model.predict(rows, prediction_type="RawFormulaVal"), atol=1e-12)
 
 

@@ -14,7 +14,7 @@ import pytest
 import xgboost
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tests.support import Matrix, setting
-from tests.whitebox.worlds import World, check, opened_world
+from tests.whitebox.worlds import World, check, opened_world, raw_by_leaves
 
 import ssba
 from ssba.models.model import adapt
@@ -130,22 +130,6 @@ def every_row(one: World, *, missing: tuple[str, ...] = ()) -> Matrix:
         np.append(own, np.nan) if name in missing else own for name, own in zip(names, values, strict=True)
     ]
     return np.array(list(itertools.product(*some)))
-
-
-def raw_by_leaves(trees: Trees, Z: Matrix) -> Matrix:
-    """The sums of leaves whose boxes hold the rows, as the searches use them."""
-    inside = np.ones((len(Z), len(trees.leaves.tree)), dtype=bool)
-    for j, cuts in enumerate(trees.cuts):
-        cell, leaves = Z[:, [j]], trees.leaves
-        if trees.coded[j]:
-            bits = leaves.codes[:, j] >> np.nan_to_num(cell).astype(np.uint64)
-            fits = (bits & np.uint64(1)).astype(bool)
-        else:
-            rank = np.searchsorted(cuts, cell)
-            fits = (leaves.low[:, j] <= rank) & (rank <= leaves.high[:, j])
-        inside &= np.where(np.isnan(cell), leaves.missing[:, j], fits)
-    assert (inside.sum(axis=1) == len(np.unique(trees.leaves.tree))).all(), "one leaf of each tree"
-    return np.asarray(inside @ trees.leaves.value + trees.offset)
 
 
 def can_miss(name: str) -> tuple[str, ...]:

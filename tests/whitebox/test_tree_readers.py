@@ -23,6 +23,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, PowerTransformer, QuantileTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.whitebox.worlds import raw_by_leaves
 
 from ssba.columns.space import Matrix, Space, build_space
 from ssba.models.model import adapt
@@ -69,16 +70,6 @@ def scores_of(trees: Trees, raw: Matrix) -> Matrix:
     scores = trees.scoring.output(raw).scores
     assert scores is not None
     return scores
-
-
-def raw_by_leaves(trees: Trees, Z: Matrix) -> Matrix:
-    """The sums that the boxes of the leaves give, as the searches use them."""
-    rank = np.stack([np.searchsorted(cuts, Z[:, j]) for j, cuts in enumerate(trees.cuts)], axis=1)
-    inside = np.ones((len(Z), len(trees.leaves.tree)), dtype=bool)
-    for j in range(Z.shape[1]):
-        inside &= (trees.leaves.low[:, j] <= rank[:, [j]]) & (rank[:, [j]] <= trees.leaves.high[:, j])
-    assert (inside.sum(axis=1) == len(np.unique(trees.leaves.tree))).all(), "one leaf of each tree"
-    return np.asarray(inside @ trees.leaves.value + trees.offset)
 
 
 def probing_rows(trees: Trees, Z: Matrix) -> Matrix:
@@ -129,10 +120,7 @@ def test_missing_cells_go_the_way_the_tree_learned(name: str) -> None:
     trees = open_model(model, adapt(model, X), space, Z)
     assert isinstance(trees, Trees)
     assert trees.takes_missing(np.any(np.isnan(Z), axis=0))
-    rank = np.stack([np.searchsorted(cuts, Z[:, j]) for j, cuts in enumerate(trees.cuts)], axis=1)
-    numbers = (trees.leaves.low[:, None] <= rank) & (rank <= trees.leaves.high[:, None])
-    inside = np.where(np.isnan(Z), trees.leaves.missing[:, None], numbers).all(axis=2)
-    mine = scores_of(trees, inside.T @ trees.leaves.value + trees.offset)
+    mine = scores_of(trees, raw_by_leaves(trees, Z))
     assert np.allclose(mine, model.predict_proba(X), rtol=0, atol=1e-5)
 
 

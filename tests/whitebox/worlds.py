@@ -14,6 +14,7 @@ from ssba.models.answers import Model
 from ssba.models.model import adapt
 from ssba.models.targets import Goal, Probability, ValueBetween, judge
 from ssba.whitebox.exact import Exact, Question
+from ssba.whitebox.forest import Trees
 from ssba.whitebox.read_model import Closed, Opened, open_model
 
 
@@ -49,6 +50,22 @@ def opened_world(model: Any, data: Any, goal: Goal, made: Setting) -> World:
     found = open_model(model, adapted, made.space, made.Z)
     assert not isinstance(found, Closed), found
     return World(made, adapted, found)
+
+
+def raw_by_leaves(trees: Trees, Z: Matrix) -> Matrix:
+    """The sums of leaves whose boxes hold the rows, as the searches use them."""
+    inside = np.ones((len(Z), len(trees.leaves.tree)), dtype=bool)
+    for j, cuts in enumerate(trees.cuts):
+        cell, asked = Z[:, [j]], trees.leaves.asked(j)
+        if trees.coded[j]:
+            bits = asked.codes >> np.nan_to_num(cell).astype(np.uint64)
+            fits = (bits & np.uint64(1)).astype(bool)
+        else:
+            rank = np.searchsorted(cuts, cell)
+            fits = (asked.low <= rank) & (rank <= asked.high)
+        inside[:, asked.leaf] &= np.where(np.isnan(cell), asked.missing, fits)
+    assert (inside.sum(axis=1) == len(np.unique(trees.leaves.tree))).all(), "one leaf of each tree"
+    return np.asarray(inside @ trees.leaves.value + trees.offset)
 
 
 def legal_rows(made: Setting, region: Region) -> Matrix:

@@ -238,7 +238,7 @@ class Judging:
     @cached_property
     def opened_trees(self) -> Trees | None:
         """The model's trees, where they are few enough to be read without being asked to."""
-        if not is_quickly_read(self.source, len(self.space.features)):
+        if not is_quickly_read(self.source):
             return None
         return self.opened if isinstance(self.opened, Trees) else None
 

@@ -41,7 +41,7 @@ from ssba.pipeline.margins import ball_holds, push_off_boundary
 from ssba.pipeline.max_changes import refuse_too_few_changes, search_few
 from ssba.pipeline.nearest_rows import run_stages, search_nearest
 from ssba.pipeline.other_columns import search_other_columns, sparsify
-from ssba.pipeline.solve_exactly import looks_inside, solve_exactly, tighten_exactly
+from ssba.pipeline.solve_exactly import is_told_by_trees, looks_inside, solve_exactly, tighten_exactly
 from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector
 from ssba.pipeline.verify import verify
 from ssba.progress import unwatched
@@ -383,11 +383,12 @@ def search_queries(states: States) -> None:
     if not states:
         return
     course = states[0].limits.course
-    plain = [state for state in states if state.options.max_changes is None and not state.has_enough]
+    wanting = [state for state in states if not is_told_by_trees(state)]
+    plain = [state for state in wanting if state.options.max_changes is None and not state.has_enough]
     exact: set[int] = set()
     run_stages(plain, [_in_shells(state, exact) for state in plain])
     search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])
-    few = [state for state in states if state.options.max_changes is not None]
+    few = [state for state in wanting if state.options.max_changes is not None]
     course.reach(few, Stage.NEAREST, part=0)
     run_stages(few, [search_few(state, int(state.options.max_changes or 0)) for state in few])
     course.reach(states, Stage.NEAREST)

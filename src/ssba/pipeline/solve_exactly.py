@@ -71,6 +71,24 @@ def solve_exactly(states: States) -> list[QueryState]:
     return wanting
 
 
+def is_told_by_trees(state: QueryState) -> bool:
+    """Whether opened trees gave a near row where nothing but the nearest is asked for.
+
+    What a search would add to it, little as it is, takes thousands of model rows. Where linear rows tie
+    columns to each other a search finds more.
+    """
+    found, options = state.found, state.options
+    return (
+        state.engine.judging.opened_linear is None
+        and found.lower_bound is not None
+        and found.has_hits
+        and options.k == 1
+        and options.price == 1
+        and all(region.linear is None for region in state.query.regions)
+        and not is_contradicted(state)
+    )
+
+
 def tighten_exactly(states: States) -> None:
     """After the search: add the exact row where there is a nearer one, and a bound."""
     if not states:

@@ -103,7 +103,8 @@ class _BestLeaves:
         place[order] = np.arange(leaves, dtype=np.int32)
         self.first, self.base, self.order = cells.first, base, order
         self.place, self.none = place, np.int32(leaves)
-        self.gain = gain[order]
+        # A tree of which no leaf is left is one that the choices of a box cannot pay for.
+        self.gain = np.append(gain[order], -np.inf)
 
     def among(self, alive: Mask) -> NDArray[np.int32]:
         """Return the place of each tree's best leaf among those alive, [boxes, trees]."""
@@ -130,12 +131,18 @@ class Search:
         self.spans = spans_of(cells)
         self.best_leaves = [_BestLeaves(cells, *one) for one in zip(cells.gain, cells.base, strict=True)]
 
-    def run(self, best: float, work: int) -> Found:
-        """Find a row cheaper than `best`, looking at no more than `work` boxes, or until the deadline."""
+    def run(self, best: float, work: int, pace: float = 0.0) -> Found:
+        """Find a row cheaper than `best`, looking at no more than `work` boxes, or until the deadline.
+
+        It ends after a tenth of the work or later where the bound falls behind `pace`: that share of the best
+        cost, in proportion to the work done.
+        """
         waiting = _Open(self.cells.gain.shape[1])
         waiting.push(self._hopeful(self._few_changed(self._everything())))
-        row, done = None, 0
+        row, done, best = None, 0, min(best, self.cells.reach)
         while done < work and not is_past(self.deadline):
+            if 10 * done >= work and math.isfinite(best) and waiting.nearest < pace * best * done / work:
+                break
             boxes = waiting.pop(min(best, self.unclear) * (1 - SAME))
             if boxes is None:
                 break

@@ -2,6 +2,9 @@
 
 Within a cell no tree tells values apart, so the nearest answer takes the cheapest value of each of its cells.
 What is left is to choose one cell, here called an option, in each column.
+
+What it costs to get into a leaf at all is known before any choice. Choices that cost no more than some
+amount are made of the leaves that cost no more, mostly a small part of them: `Surroundings.cells`.
 """
 
 from dataclasses import dataclass, replace
@@ -14,8 +17,11 @@ from ssba.arrays import Integers, Mask, Matrix, Vector
 from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.nearest_linear import allowed_codes
 from ssba.constraints.regions.region import Region
-from ssba.whitebox.forest import Leaves, Trees
+from ssba.whitebox.forest import Asked, Trees
 from ssba.whitebox.scoring import CannotTell, Condition, Way
+
+# Of a cost: more than rounding can change it by.
+_HAIR = 1e-9
 
 
 @final
@@ -60,6 +66,11 @@ class Cells:
         What each condition starts at.
     first
         Where the leaves of each tree begin.
+    leaf_cost
+        What it costs at least to get into each leaf.
+    reach
+        What choices may cost. Those that cost more may fall into leaves that are left out: their margins
+        mean nothing.
     slack
         How far sums may be off by rounding.
     squared
@@ -79,12 +90,19 @@ class Cells:
     gain: Matrix
     base: Vector
     first: Integers
+    leaf_cost: Vector
+    reach: float
     slack: float
     squared: bool
     region: Region
     coded: Mask
 
     changes_left: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Leaves times columns: what a look at all choices goes through."""
+        return int(self.gain.shape[1]) * len(self.options)
 
     @cached_property
     def own(self) -> Integers:
@@ -142,29 +160,44 @@ class Cells:
         """Return a distance as a cost."""
         return distance**2 if self.squared else distance
 
-    @property
-    def hopeful(self) -> bool:
-        """Whether the best leaf of each tree, if they could be had together, would reach the goal."""
-        best = np.maximum.reduceat(self.gain, self.first, axis=1).sum(axis=1) + self.base
-        return bool((best >= -self.slack).all())
-
     def within(self, best: float) -> "Cells":
-        """Return the same choices without options that alone make a choice cost more than that.
+        """Return the same choices without options and leaves that alone make a choice cost more than that.
 
-        The cheapest choice stays, even if it costs more.
+        The cheapest choice stays, even if it costs more. A column that is left with one option is no choice
+        any more, unless linear rows tie it to others.
         """
         # A hair more, so that a choice that costs just that stays one of them.
-        room = max(0.0, best * (1 + 1e-9) - float(self.cost(self.home[None, :])[0]))
+        room = max(0.0, best * (1 + _HAIR) - float(self.cost(self.home[None, :])[0]))
         kept = [one.cost - one.cost.min() <= room for one in self.options]
-        alive = np.ones(self.gain.shape[1], dtype=bool)
-        for one, keep in zip(self.options, kept, strict=True):
-            alive &= one.fits[keep].any(axis=0)
+        alive = self.leaf_cost <= max(best, float(self.leaf_cost.min())) * (1 + _HAIR)
         tree = np.searchsorted(self.first, np.flatnonzero(alive), side="right")
+        options = tuple(one.only(keep, alive) for one, keep in zip(self.options, kept, strict=True))
         return replace(
             self,
-            options=tuple(one.only(keep, alive) for one, keep in zip(self.options, kept, strict=True)),
+            options=options,
             gain=self.gain[:, alive],
             first=np.flatnonzero(np.diff(tree, prepend=-1)),
+            leaf_cost=self.leaf_cost[alive],
+            reach=min(self.reach, best),
+        )._with_choices_only()
+
+    def _with_choices_only(self) -> "Cells":
+        """Return the same without columns of one option."""
+        single = np.array([len(one.cost) == 1 for one in self.options], dtype=bool)
+        if self.region.linear is not None or not single.any():
+            return self
+        row, gone = self.row.copy(), self.columns[single]
+        settled = [one for one in self.options if len(one.cost) == 1]
+        row[gone] = [one.value[0] for one in settled]
+        changed = int(changed_cells(row[gone][None, :], self.region.x[gone])[0].sum())
+        return replace(
+            self,
+            row=row,
+            columns=self.columns[~single],
+            options=tuple(one for one in self.options if len(one.cost) > 1),
+            fixed_cost=self.fixed_cost
+            + sum(float(one.cost[0]) for one in self.options if len(one.cost) == 1),
+            changes_left=None if self.changes_left is None else self.changes_left - changed,
         )
 
     def choice_near(self, row: Vector) -> Integers:
@@ -176,43 +209,148 @@ class Cells:
         return np.array(near, dtype=np.int64)
 
 
-def cells_of(
+@final
+@dataclass(frozen=True)
+class Surroundings:
+    """A query among the leaves of trees, and what it costs to get into each of them."""
+
+    trees: Trees
+    way: Way
+    region: Region
+    squared: bool
+    legal: "list[_Numbers | _Levels | _Missing]"
+    most_changes: int | None
+
+    @cached_property
+    def leaf_cost(self) -> Vector:
+        """What it costs at least to get into each leaf; infinite where no legal row does."""
+        leaves = self.trees.leaves
+        more = np.zeros(len(leaves.leaf))
+        for j, column in enumerate(self.legal):
+            some = slice(int(leaves.first[j]), int(leaves.first[j + 1]))
+            if some.start < some.stop:
+                more[some] = column.least(leaves.asked(j)) - column.cheapest
+        home = sum(column.cheapest for column in self.legal)
+        return np.asarray(home + np.bincount(leaves.leaf, more, minlength=len(leaves.tree)))
+
+    @cached_property
+    def gain(self) -> Matrix:
+        """What each leaf adds to each condition."""
+        return np.asarray(self._weight @ self.trees.leaves.value.T)
+
+    @cached_property
+    def base(self) -> Vector:
+        """What each condition starts at."""
+        starts = np.array([_start(one, self.trees) for one in self.way])
+        return np.asarray(self._weight @ self.trees.offset + starts)
+
+    @cached_property
+    def slack(self) -> float:
+        """How far sums may be off by rounding."""
+        each = (self.trees.rounding * float(np.abs(one.weight).sum()) + one.vague for one in self.way)
+        return max(each, default=0.0)
+
+    @property
+    def _weight(self) -> Matrix:
+        if not self.way:
+            return np.zeros((0, self.trees.scoring.columns))
+        return np.stack([one.weight for one in self.way])
+
+    @property
+    def dearest(self) -> float:
+        """What no choice costs more than."""
+        return float(sum(column.dearest for column in self.legal))
+
+    @property
+    def free_columns(self) -> int:
+        """How many columns there are to choose in, at most."""
+        asked = np.diff(self.trees.leaves.first) > 0
+        return sum(column.count > 1 for column, some in zip(self.legal, asked, strict=True) if some)
+
+    @cached_property
+    def least_cost(self) -> float:
+        """A cost below which no choice reaches; infinite where none does.
+
+        For less, the best leaves of all trees do not reach, even if all of them could be had together.
+        """
+        costs = np.unique(self.leaf_cost[np.isfinite(self.leaf_cost)])
+        low, high = 0, len(costs)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._has_hope(costs[middle]) else (middle + 1, high)
+        return float(costs[low]) * (1 - _HAIR) if low < len(costs) else np.inf
+
+    def _has_hope(self, cost: float) -> bool:
+        first = np.flatnonzero(np.diff(self.trees.leaves.tree, prepend=-1))
+        gain = np.where(self.leaf_cost <= cost, self.gain, -np.inf)
+        best = np.maximum.reduceat(gain, first, axis=1).sum(axis=1) + self.base
+        return bool((best >= -self.slack).all())
+
+    def _alive(self, within: float) -> Mask:
+        cost = self.leaf_cost
+        return np.asarray(np.isfinite(cost) & (cost <= max(within, float(cost.min())) * (1 + _HAIR)))
+
+    def size(self, within: float = np.inf) -> int:
+        """Return at least the size of the choices that cost no more than that."""
+        alive, leaves = self._alive(within), self.trees.leaves
+        asked = np.add.reduceat(np.append(alive[leaves.leaf], False), leaves.first[:-1])
+        asked[np.diff(leaves.first) == 0] = 0
+        return int(alive.sum()) * int((asked > 0).sum())
+
+    def cells(self, within: float = np.inf) -> Cells:
+        """Return the choices that cost no more than that, if the cheapest of all does not."""
+        leaf_cost, alive = self.leaf_cost, self._alive(within)
+        number = np.where(alive, np.cumsum(alive) - 1, -1)
+        row = np.array([column.value for column in self.legal])
+        columns, options = [], []
+        for j, column in enumerate(self.legal):
+            asked = self.trees.leaves.asked(j).renumbered(number)
+            if len(asked.leaf):
+                one = column.options(asked, int(alive.sum()), merge=self.region.linear is None)
+                if len(one.cost) > 1:
+                    columns.append(j)
+                    options.append(one)
+        x, fixed = self.region.x, np.ones(len(self.legal), dtype=bool)
+        fixed[columns] = False
+        changed = int((fixed & changed_cells(row[None, :], x)[0]).sum())
+        found = Cells(
+            row=row,
+            columns=np.array(columns, dtype=np.int64),
+            options=tuple(options),
+            fixed_cost=float(sum(self.legal[j].cheapest for j in np.flatnonzero(fixed))),
+            gain=self.gain[:, alive],
+            base=self.base,
+            first=np.flatnonzero(np.diff(self.trees.leaves.tree[alive], prepend=-1)),
+            leaf_cost=leaf_cost[alive],
+            reach=within,
+            slack=self.slack,
+            squared=self.squared,
+            region=self.region,
+            coded=self.trees.coded,
+            changes_left=None if self.most_changes is None else self.most_changes - changed,
+        )
+        return found.within(within) if np.isfinite(within) else found
+
+    def cost_of(self, distance: float) -> float:
+        """Return a distance as a cost."""
+        return distance**2 if self.squared else distance
+
+    def distance(self, cost: float) -> float:
+        """Return a cost as a distance."""
+        return float(np.sqrt(max(0.0, cost))) if self.squared else float(cost)
+
+
+def surroundings_of(
     trees: Trees, way: Way, region: Region, metric: Metric, most_changes: int | None = None
-) -> Cells:
-    """Return the choices of a query; `CannotTell` where it has a missing cell that the trees cannot place."""
-    x = region.x
-    missing = np.isnan(x)
+) -> Surroundings:
+    """Place a query among trees; `CannotTell` where it has a missing cell that the trees cannot place."""
+    missing = np.isnan(region.x)
     if missing.any() and not trees.takes_missing(missing):
         raise CannotTell("the query has a missing cell, and it is not known where the trees send it")
     if not region.held[missing].all():
         raise CannotTell("a missing cell of the query may be filled in")
     legal = _legal_cells(trees, region, metric)
-    leaves = trees.leaves
-    alive = np.ones(len(leaves.tree), dtype=bool)
-    for j, column in enumerate(legal):
-        alive &= column.possible(leaves, j)
-    kept = _only(leaves, alive)
-    options = [column.options(kept, j, merge=region.linear is None) for j, column in enumerate(legal)]
-    free = np.array([len(one.cost) > 1 for one in options], dtype=bool)
-    row = np.array([one.value[one.cost.argmin()] for one in options])
-    changed = int((~free & changed_cells(row[None, :], x)[0]).sum())
-    weight = np.stack([one.weight for one in way]) if way else np.zeros((0, trees.scoring.columns))
-    return Cells(
-        row=row,
-        columns=np.flatnonzero(free),
-        options=tuple(one for one, is_free in zip(options, free, strict=True) if is_free),
-        fixed_cost=float(
-            sum(one.cost.min() for one, is_free in zip(options, free, strict=True) if not is_free)
-        ),
-        gain=weight @ kept.value.T,
-        base=weight @ trees.offset + np.array([_start(one, trees) for one in way]),
-        first=np.flatnonzero(np.diff(kept.tree, prepend=-1)),
-        slack=max((trees.rounding * float(np.abs(one.weight).sum()) + one.vague for one in way), default=0.0),
-        squared=metric.adds_squares,
-        region=region,
-        coded=trees.coded,
-        changes_left=None if most_changes is None else most_changes - changed,
-    )
+    return Surroundings(trees, way, region, metric.adds_squares, legal, most_changes)
 
 
 def _start(condition: Condition, trees: Trees) -> float:
@@ -233,41 +371,63 @@ def _start(condition: Condition, trees: Trees) -> float:
     return float(0.5 * grain + sums[allowed & (means <= condition.limit)].max())
 
 
-def _only(leaves: Leaves, alive: Mask) -> Leaves:
-    return Leaves(*(getattr(leaves, name)[alive] for name in Leaves.__dataclass_fields__))
-
-
 @final
 @dataclass(frozen=True)
 class _Numbers:
-    """Cells of numbers that hold a legal value, by rank, rising."""
+    """Cells of numbers that hold a legal value, by rank, rising; costs rise to both sides of the cheapest."""
 
     rank: Integers
     low: Vector
     high: Vector
-    value: Vector
+    values: Vector
     cost: Vector
 
-    def possible(self, leaves: Leaves, j: int) -> Mask:
-        return np.asarray(np.less(*self._span(leaves, j)))
+    @property
+    def count(self) -> int:
+        return len(self.rank)
 
-    def options(self, leaves: Leaves, j: int, *, merge: bool) -> Options:
+    @cached_property
+    def _home(self) -> int:
+        return int(self.cost.argmin())
+
+    @property
+    def cheapest(self) -> float:
+        return float(self.cost[self._home])
+
+    @property
+    def dearest(self) -> float:
+        return float(self.cost.max())
+
+    @property
+    def value(self) -> float:
+        return float(self.values[self._home])
+
+    def least(self, asked: Asked) -> Vector:
+        """Return the least cost of a value that each leaf takes; infinite where it takes none."""
+        begin, end = self._span(asked)
+        near = np.clip(self._home, begin, np.maximum(end - 1, begin))
+        return np.where(begin < end, self.cost[np.minimum(near, len(self.cost) - 1)], np.inf)
+
+    def options(self, asked: Asked, leaves: int, *, merge: bool) -> Options:
         """Join neighbouring cells that no leaf tells apart."""
-        begin, end = self._span(leaves, j)
+        begin, end = self._span(asked)
         starts = np.unique(np.concatenate([[0], begin, end[end < len(self.rank)]]))
         ends = np.append(starts[1:], len(self.rank))
-        best = np.array([a + int(self.cost[a:b].argmin()) for a, b in zip(starts, ends, strict=True)])
+        # The cheapest of each is the one nearest to the cheapest of all.
+        best = np.clip(self._home, starts, ends - 1)
+        fits = np.ones((len(starts), leaves), dtype=bool)
+        fits[:, asked.leaf] = (begin <= starts[:, None]) & (end > starts[:, None])
         return Options(
             cost=self.cost[best],
-            value=self.value[best],
+            value=self.values[best],
             low=self.low[starts],
             high=self.high[ends - 1],
-            fits=(begin <= starts[:, None]) & (end > starts[:, None]),
+            fits=fits,
         )
 
-    def _span(self, leaves: Leaves, j: int) -> tuple[Integers, Integers]:
-        begin = np.searchsorted(self.rank, leaves.low[:, j], side="left")
-        return begin, np.searchsorted(self.rank, leaves.high[:, j], side="right")
+    def _span(self, asked: Asked) -> tuple[Integers, Integers]:
+        begin = np.searchsorted(self.rank, asked.low, side="left")
+        return begin, np.searchsorted(self.rank, asked.high, side="right")
 
 
 @final
@@ -278,12 +438,29 @@ class _Levels:
     code: Vector
     cost: Vector
 
-    def possible(self, leaves: Leaves, j: int) -> Mask:
-        return np.asarray(self._fits(leaves, j).any(axis=0))
+    @property
+    def count(self) -> int:
+        return len(self.code)
 
-    def options(self, leaves: Leaves, j: int, *, merge: bool) -> Options:
+    @property
+    def cheapest(self) -> float:
+        return float(self.cost.min())
+
+    @property
+    def dearest(self) -> float:
+        return float(self.cost.max())
+
+    @property
+    def value(self) -> float:
+        return float(self.code[self.cost.argmin()])
+
+    def least(self, asked: Asked) -> Vector:
+        """Return the least cost of a level that each leaf takes; infinite where it takes none."""
+        return np.asarray(np.where(self._fits(asked), self.cost[:, None], np.inf).min(axis=0))
+
+    def options(self, asked: Asked, leaves: int, *, merge: bool) -> Options:
         """Of levels that no leaf tells apart keep the cheapest; cheap ones come first."""
-        fits = self._fits(leaves, j)
+        fits = self._fits(asked)
         kept = np.argsort(self.cost, kind="stable")
         if merge:
             # NumPy's own search for equal rows takes seconds where there are many leaves.
@@ -291,11 +468,12 @@ class _Levels:
             for option in kept.tolist():
                 cheapest.setdefault(np.packbits(fits[option]).tobytes(), option)
             kept = np.array(list(cheapest.values()), dtype=np.int64)
-        code = self.code[kept]
-        return Options(self.cost[kept], code, code, code, fits[kept])
+        code, all_fits = self.code[kept], np.ones((len(kept), leaves), dtype=bool)
+        all_fits[:, asked.leaf] = fits[kept]
+        return Options(self.cost[kept], code, code, code, all_fits)
 
-    def _fits(self, leaves: Leaves, j: int) -> Mask:
-        bits = leaves.codes[:, j] >> self.code.astype(np.uint64)[:, None]
+    def _fits(self, asked: Asked) -> Mask:
+        bits = asked.codes >> self.code.astype(np.uint64)[:, None]
         return np.asarray((bits & np.uint64(1)).astype(bool))
 
 
@@ -304,12 +482,18 @@ class _Levels:
 class _Missing:
     """A missing cell that stays so."""
 
-    def possible(self, leaves: Leaves, j: int) -> Mask:
-        return leaves.missing[:, j]
+    count: int = 1
+    cheapest: float = 0.0
+    dearest: float = 0.0
+    value: float = np.nan
 
-    def options(self, leaves: Leaves, j: int, *, merge: bool) -> Options:
-        nan = np.array([np.nan])
-        return Options(np.zeros(1), nan, nan, nan, leaves.missing[None, :, j])
+    def least(self, asked: Asked) -> Vector:
+        return np.where(asked.missing, 0.0, np.inf)
+
+    def options(self, asked: Asked, leaves: int, *, merge: bool) -> Options:
+        nan, fits = np.array([np.nan]), np.ones((1, leaves), dtype=bool)
+        fits[:, asked.leaf] = asked.missing
+        return Options(np.zeros(1), nan, nan, nan, fits)
 
 
 def _legal_cells(trees: Trees, region: Region, metric: Metric) -> list[_Numbers | _Levels | _Missing]:

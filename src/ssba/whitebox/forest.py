@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ from ssba.whitebox.splits import EVERY_CODE, Bits, Splits, splits_of, summed_lea
 from ssba.whitebox.structure import Parts, columnwise_problem
 from ssba.whitebox.tree_readers import read_trees
 
-# Leaves times columns that are kept as boxes.
-_MOST_CELLS = 100_000_000
+# Nodes of trees that are read where a proof is asked for, in some ten seconds at most.
+_MOST_NODES = 2_000_000
 # Background rows on which the trees, as read, must give the model's own scores, beside unusual ones.
 _CHECKED_ROWS = 256
 # Sums of leaves that are multiples of this are exact.
@@ -36,19 +36,42 @@ _GRAIN = 2.0**-20
 @final
 @dataclass(frozen=True)
 class Leaves:
-    """All leaves of all trees, tree by tree.
+    """All leaves of all trees, tree by tree, each a box: what it asks of the columns that lead to it.
 
-    A number in the cell between cuts ``r - 1`` and ``r`` has rank r. A leaf takes ranks from `low` to
-    `high`, the codes whose bits are set in `codes`, and a missing cell where `missing` says so; columns
-    along the second axis.
+    A number in the cell between cuts ``r - 1`` and ``r`` has rank r. Of `leaf`, a column takes ranks from
+    `low` to `high`, the codes whose bits are set in `codes`, and a missing cell where `missing` says so; any
+    where it is not named. What column j is asked stands from ``first[j]`` to ``first[j + 1]``.
     """
 
+    value: Matrix
+    tree: Integers
+    leaf: Integers
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     codes: Bits
     missing: Mask
-    value: Matrix
-    tree: Integers
+    first: Integers
+
+    def asked(self, j: int) -> "Asked":
+        """Return what leaves ask of a column."""
+        some = slice(int(self.first[j]), int(self.first[j + 1]))
+        return Asked(*(getattr(self, name)[some] for name in Asked._fields))
+
+
+class Asked(NamedTuple):
+    """What leaves ask of one column; see `Leaves`."""
+
+    leaf: Integers
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    codes: Bits
+    missing: Mask
+
+    def renumbered(self, number: Integers) -> "Asked":
+        """Return what is asked by the leaves that have a new number; -1 for those that have none."""
+        new = number[self.leaf]
+        kept = new >= 0
+        return Asked(new[kept], self.low[kept], self.high[kept], self.codes[kept], self.missing[kept])
 
 
 @final
@@ -86,7 +109,7 @@ def open_trees(parts: Parts, model: Model, space: Space, background: Matrix) -> 
     found = _read(parts, space, background)
     if problem := columnwise_problem(parts.steps, space):
         raise NotReadable(problem)
-    if len(found.nodes.left) * len(space.features) > _MOST_CELLS:
+    if len(found.nodes.left) > _MOST_NODES:
         raise NotReadable(f"its trees have {len(found.nodes.left):,} nodes, too many to open")
     inputs = read_inputs(parts.steps, found.inputs, space, background)
     splits = splits_of(found, inputs, space, background)
@@ -239,8 +262,7 @@ def _rounding(source: TreeSource, largest: float) -> float:
 
 
 def _leaves(nodes: Nodes, splits: Splits, cuts: tuple[Vector, ...]) -> Leaves:
-    """Walk down all trees at once, level by level, and narrow a box at every split."""
-    width, trees = len(cuts), len(nodes.roots)
+    """Walk up from all leaves at once, and narrow their boxes at every split."""
     rank = np.zeros(len(splits.cut), dtype=np.int32)
     for j, mine in enumerate(cuts):
         asked = splits.is_split & (splits.column == j)
@@ -248,64 +270,49 @@ def _leaves(nodes: Nodes, splits: Splits, cuts: tuple[Vector, ...]) -> Leaves:
         rank[asked] = np.where(
             splits.cut[asked] == -np.inf, -1, np.searchsorted(mine, splits.cut[asked], side="left")
         )
-    last = np.array([len(mine) for mine in cuts], dtype=np.int32)
-    front = _Front(
-        node=nodes.roots,
-        tree=np.arange(trees),
-        low=np.zeros((trees, width), dtype=np.int32),
-        high=np.tile(last, (trees, 1)),
-        codes=np.full((trees, width), EVERY_CODE),
-        missing=np.ones((trees, width), dtype=bool),
+    of, node, left = _ways_up(nodes, splits)
+    column, coded = splits.column[node], splits.by_code[node]
+    last = np.array([len(mine) for mine in cuts], dtype=np.int32)[column]
+    order = np.lexsort((of, column))
+    begin = np.flatnonzero(np.diff(column[order], prepend=-1) | np.diff(of[order], prepend=-1))
+
+    def narrowed(narrow: np.ufunc, each: Any) -> Any:
+        return narrow.reduceat(each[order], begin) if len(begin) else each
+
+    codes, missing_left = splits.codes[node], nodes.missing_left[node]
+    low = narrowed(np.maximum, np.where(coded | left, np.int32(0), rank[node] + np.int32(1)))
+    high = narrowed(np.minimum, np.where(~coded & left, rank[node], last))
+    codes = narrowed(np.bitwise_and, np.where(coded, np.where(left, codes, ~codes), EVERY_CODE))
+    missing = narrowed(np.logical_and, left == missing_left)
+    of, column = of[order][begin], column[order][begin]
+    ends = np.flatnonzero(~splits.is_split)
+    # No row can be in some of the boxes.
+    exists = np.ones(len(ends), dtype=bool)
+    exists[of[~((low <= high) & (codes != 0)) & ~missing]] = False
+    kept, number = exists[of], np.cumsum(exists) - 1
+    return Leaves(
+        value=nodes.value[ends[exists]],
+        tree=np.searchsorted(nodes.roots, ends[exists], side="right") - 1,
+        leaf=number[of[kept]],
+        low=low[kept],
+        high=high[kept],
+        codes=codes[kept],
+        missing=missing[kept],
+        first=np.searchsorted(column[kept], np.arange(len(cuts) + 1)),
     )
-    done: list[_Front] = []
-    while len(front.node):
-        inner = splits.is_split[front.node]
-        done.append(front.where(~inner))
-        front = _stepped(front.where(inner), nodes, splits, rank)
-    joined = _Front.joined(done)
-    # Stable, so that the leaves of a tree stay in a fixed order.
-    order = np.argsort(joined.tree, kind="stable")
-    kept = joined.where(order)
-    return Leaves(kept.low, kept.high, kept.codes, kept.missing, nodes.value[kept.node], kept.tree)
 
 
-@final
-@dataclass(frozen=True)
-class _Front:
-    """Boxes on their way down."""
-
-    node: Integers
-    tree: Integers
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    codes: Bits
-    missing: Mask
-
-    def where(self, chosen: Any) -> "_Front":
-        return _Front(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
-
-    @staticmethod
-    def joined(parts: list["_Front"]) -> "_Front":
-        names = _Front.__dataclass_fields__
-        return _Front(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def _stepped(front: _Front, nodes: Nodes, splits: Splits, rank: NDArray[np.int32]) -> _Front:
-    """Return the boxes of both children; those that no row can be in are left out."""
-    at, n = front.node, np.arange(len(front.node))
-    left = replace(front.where(n), node=nodes.left[at])
-    right = replace(front.where(n), node=nodes.right[at])
-    column = splits.column[at]
-    left.missing[n, column] &= nodes.missing_left[at]
-    right.missing[n, column] &= ~nodes.missing_left[at]
-    coded = splits.by_code[at]
-    i, j, codes = n[coded], column[coded], splits.codes[at[coded]]
-    left.codes[i, j] &= codes
-    right.codes[i, j] &= ~codes
-    i, j, last_left = n[~coded], column[~coded], rank[at[~coded]]
-    left.high[i, j] = np.minimum(left.high[i, j], last_left)
-    right.low[i, j] = np.maximum(right.low[i, j], last_left + 1)
-    both = _Front.joined([left, right])
-    m, column = np.arange(len(both.node)), np.concatenate([column, column])
-    present = (both.low[m, column] <= both.high[m, column]) & (both.codes[m, column] != 0)
-    return both.where(present | both.missing[m, column])
+def _ways_up(nodes: Nodes, splits: Splits) -> tuple[Integers, Integers, Mask]:
+    """Return the splits above each leaf: the leaf's number, the node, and whether the way goes left there."""
+    inner = np.flatnonzero(splits.is_split)
+    parent, is_left = np.full(len(nodes.left), -1), np.zeros(len(nodes.left), dtype=bool)
+    parent[nodes.left[inner]] = parent[nodes.right[inner]] = inner
+    is_left[nodes.left[inner]] = True
+    at = np.flatnonzero(~splits.is_split)
+    of, found = np.arange(len(at)), []
+    while len(at):
+        above = parent[at] >= 0
+        of, at = of[above], at[above]
+        found.append((of, parent[at], is_left[at]))
+        at = parent[at]
+    return tuple(np.concatenate(one) for one in zip(*found, strict=True))  # type: ignore[return-value]

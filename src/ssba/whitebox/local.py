@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ssba.arrays import Integers, Mask, Matrix, Vector
 from ssba.interrupts import is_past
-from ssba.whitebox.cells import Cells
+from ssba.whitebox.cells import Cells, Surroundings
 from ssba.whitebox.spans import spans_of
 
 # Leaves that a step may enter: how many columns may keep it out of one, and how many leaves are tried.
@@ -146,8 +146,8 @@ class Tour:
         Changes of one column that are made in all.
     patience
         Steps without a better choice after which a run ends and another begins.
-    leaves
-        Leaves that are looked at in all; a step looks at all that are left of a query's.
+    cells
+        Leaves times columns that are looked at in all; a step looks at all that are left of a query's.
     seed
         Of the random draws; the search is the same for the same seed.
     deadline
@@ -156,18 +156,18 @@ class Tour:
 
     steps: int = 2000
     patience: int = 40
-    leaves: float = math.inf
+    cells: float = math.inf
     seed: int = 0
     deadline: float = math.inf
 
     def part(self, share: float, seed: int = 0) -> "Tour":
         """Return a tour that takes a share of the steps, with draws of its own."""
         steps = max(1, round(self.steps * share))
-        return replace(self, steps=steps, leaves=self.leaves * share, seed=self.seed + seed)
+        return replace(self, steps=steps, cells=self.cells * share, seed=self.seed + seed)
 
-    def steps_over(self, leaves: int) -> int:
-        """Return how many steps may be made where each looks at so many leaves."""
-        return int(min(self.steps, 1 + self.leaves // max(1, leaves)))
+    def steps_over(self, cells: int) -> int:
+        """Return how many steps may be made where each looks at so many cells."""
+        return int(min(self.steps, self.cells // max(1, cells)))
 
     def is_over(self) -> bool:
         """Tell whether the time is up."""
@@ -179,29 +179,33 @@ _PRICE_STEP = 1.15
 _KICKED, _LONGEST_WAY = 3, 4
 # Shares of the steps after each of which what is dearer than the best choice is left out.
 _PARTS = (0.3, 0.7)
-# The first row is looked for in steps of this share, within distances that double so many times.
-_FIRST, _HALVINGS = 0.05, 7
+# The first row is looked for in so many steps, within so many times the least cost that may do (rows are
+# mostly found at 6 to 13 times), and then within costs that grow by this factor, as long as there is work for
+# so many steps: to lay choices out takes as long as some of them.
+_FIRST_STEPS, _FIRST_REACH, _FARTHER, _FEWEST_STEPS = 40, 9.0, 2.25, 20
 
 
-def near_row(cells: Cells, starts: Matrix, tour: Tour | None = None) -> Vector | None:
-    """Return a cheap row that reaches the goal, or None where no run met one.
+def near_row(
+    near: Surroundings, starts: Matrix, tour: Tour | None = None, within: float = math.inf
+) -> Vector | None:
+    """Return a cheap row that reaches the goal, or None where no run met one that costs no more than that.
 
     Each run walks across the goal's boundary, out and in: every step takes the best change by cost plus a
     price for missing margin, and the columns it changed rest for a while. Runs begin at the query, at the
     rows `starts` in turn, and beside the best choice so far. A first part of the steps finds how far the
-    goal is at most, and the rest look at no option beyond.
+    goal is at most, and the rest look at nothing beyond.
     """
-    if not len(cells.options) or not cells.gain.shape[0] or not cells.allows(cells.home[None, :])[0]:
-        return None
     tour = tour or Tour()
-    best = _best_start(cells, starts)
-    if best is None:
-        best = _first_found(cells, tour.part(_FIRST))
+    cells, best = _first_found(near, starts, replace(tour, steps=_FIRST_STEPS), within)
+    if cells is None:
+        return None
     for part, share in enumerate(_PARTS):
         if tour.is_over():
             break
         if best is not None:
             cells = cells.within(float(cells.cost(cells.choice_near(best)[None, :])[0]))
+        if not len(cells.options):
+            break
         begin = starts if best is None else np.vstack([best, *starts])
         walker = _Walker(cells, tour.part(share, part))
         choice = walker.walk([cells.choice_near(row) for row in begin])
@@ -210,16 +214,36 @@ def near_row(cells: Cells, starts: Matrix, tour: Tour | None = None) -> Vector |
     return best
 
 
-def _first_found(cells: Cells, tour: Tour) -> Vector | None:
-    """Look for any row that reaches, near the query first: there few leaves of large trees are left."""
-    dearest = cells.fixed_cost + sum(float(one.cost.max()) for one in cells.options)
-    for halvings in reversed(range(_HALVINGS)):
-        if tour.is_over():
-            break
-        near = cells.within(dearest / 4.0**halvings)
-        if near.hopeful and (choice := _Walker(near, tour).walk(())) is not None:
-            return np.asarray(near.rows(choice[None, :])[0])
-    return None
+def _first_found(
+    near: Surroundings, starts: Matrix, tour: Tour, within: float
+) -> tuple[Cells | None, Vector | None]:
+    """Look for any row that reaches, near the query first: there few leaves of large trees are left.
+
+    Return the choices among which it was found, or the last ones; None where there is nothing to choose, or
+    too much for the steps that are left.
+    """
+    costs = near.leaf_cost[np.isfinite(near.leaf_cost)]
+    if near.least_cost > within or not len(costs):
+        return None, None
+    farthest = min(within, near.dearest)
+    reach = _FIRST_REACH * max(near.least_cost, float(costs[costs > costs.min()].min(initial=math.inf)))
+    # A row that costs no more than that is known.
+    reach = within if math.isfinite(within) else min(reach, farthest)
+    while True:
+        steps = tour.steps_over(near.size(reach))
+        if steps < _FEWEST_STEPS:
+            return None, None
+        cells = near.cells(reach)
+        if not len(cells.options) or not len(cells.gain):
+            return None, None
+        best = _best_start(cells, starts)
+        if best is None and cells.allows(cells.home[None, :])[0]:
+            choice = _Walker(cells, tour).walk(())
+            best = None if choice is None else np.asarray(cells.rows(choice[None, :])[0])
+        if best is not None or reach >= farthest or tour.is_over():
+            return cells, best
+        tour = replace(tour, cells=tour.cells - steps * near.size(reach))
+        reach = min(_FARTHER * reach, farthest)
 
 
 def _best_start(cells: Cells, starts: Matrix) -> Vector | None:
@@ -227,8 +251,9 @@ def _best_start(cells: Cells, starts: Matrix) -> Vector | None:
     if not len(starts):
         return None
     choices = np.stack([cells.choice_near(row) for row in starts])
-    reaches = (cells.margin(choices) >= cells.slack) & cells.allows(choices)
-    costs = np.where(reaches, cells.cost(choices), np.inf)
+    costs = cells.cost(choices)
+    reaches = (cells.margin(choices) >= cells.slack) & cells.allows(choices) & (costs <= cells.reach)
+    costs = np.where(reaches, costs, np.inf)
     return cells.rows(choices[[costs.argmin()]])[0] if costs.min() < np.inf else None
 
 
@@ -251,8 +276,8 @@ class _Walker:
         self.sizes = np.diff(self.table.start)
         self.random = np.random.default_rng(tour.seed)
         self.best: Integers | None = None
-        self.best_cost = np.inf
-        self.left = tour.steps_over(cells.gain.shape[1])
+        self.best_cost = cells.reach
+        self.left = tour.steps_over(cells.size)
         missing = max(-State(self.table, cells.home).margin, 1e-9 * float(np.abs(cells.gain).max()))
         # Where no leaf gains anything there is nothing to pay for.
         self.first_price = 0.1 * float(self.table.cost.mean()) / missing if missing > 0 else 1.0
@@ -370,7 +395,9 @@ class _Walker:
         inside = state.misses == 0
         sums = cells.gain[:, inside].sum(axis=1) + cells.base
         gain = cells.gain[sums.argmin()]
-        better = gain - gain[inside][table.tree]
+        # A choice beyond the reach may be in no leaf of a tree that is left.
+        own = np.bincount(table.tree[inside], gain[inside], minlength=len(cells.first))
+        better = gain - own[table.tree]
         leaves = np.flatnonzero((state.misses > 1) & (state.misses <= _MOST_ENTERED) & (better > 0))
         now = (table.start[:-1] + state.choice)[:, None]
         to = np.clip(now, table.begin[:, leaves], table.end[:, leaves] - 1)

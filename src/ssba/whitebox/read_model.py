@@ -12,9 +12,8 @@ from ssba.whitebox.forest import Trees, open_trees
 from ssba.whitebox.smooth import Smooth, open_smooth
 from ssba.whitebox.structure import take_apart
 
-# Nodes of trees that are read without being asked to, which takes up to 7 microseconds each, by library; and
-# nodes times columns, of which every query looks at each.
-_QUICKLY_READ, _QUICK_CELLS = 40_000, 1_500_000
+# Nodes of trees that are read without being asked to, which takes up to 8 microseconds each, by library.
+_QUICKLY_READ = 60_000
 
 Opened = Additive | Trees
 """A model whose scores are known everywhere, not only where it was asked."""
@@ -68,7 +67,7 @@ def open_model(source: Any, model: Model, space: Space, background: Matrix) -> O
         return Closed(str(reason))
 
 
-def is_quickly_read(source: Any, columns: int) -> bool:
+def is_quickly_read(source: Any) -> bool:
     """Tell whether a model is of trees that are few enough to be read in about half a second.
 
     They are counted, not read, so that it takes no time to leave a large model closed.
@@ -78,7 +77,7 @@ def is_quickly_read(source: Any, columns: int) -> bool:
             nodes = count_nodes(take_apart(source).last)
     except NotReadable:
         return False
-    return nodes is not None and nodes <= min(_QUICKLY_READ, _QUICK_CELLS // columns)
+    return nodes is not None and nodes <= _QUICKLY_READ
 
 
 def open_slopes(source: Any, model: Model, space: Space, background: Matrix) -> Smooth | None:
