@@ -10,6 +10,7 @@ than the best one.
 """
 
 import itertools
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -161,57 +162,81 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
     Every other row begins at the start, so that all of its changes are new. Some columns are drawn; each but
     the last spends any part of what is left, mostly to the side on which a donor lies.
     """
-    regions, metric = ledger.regions, ledger.metric
-    rng, count, columns = draws.generator, SETTINGS.trades.trials, regions.x.shape[1]
-    others = parents.with_rows(donors.rows, donors.at)
-    pairs = _pairs(parents, others, rng, count)
-    kept = rng.random((count, columns)) < rng.random((count, 1))
-    shares = np.where(kept, 1.0, rng.random((count, columns)))
-    shares[::2] = 0.0
-    size = np.minimum(rng.geometric(1 / SETTINGS.trades.columns, count), columns)
-    order, spent = rng.random((count, columns)), rng.random((count, columns))
-    side, luck = rng.choice([-1.0, 1.0], (count, columns)), rng.random((count, columns))
-    follows = rng.random((count, columns)) < SETTINGS.trades.follows
+    regions, columns = ledger.regions, ledger.regions.x.shape[1]
+    others, rng = parents.with_rows(donors.rows, donors.at), draws.generator
+    pairs = _pairs(parents, others, rng, SETTINGS.trades.trials)
+    trading = _Trading.drawn(rng, SETTINGS.trades.trials, columns)
 
     def traded(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
-        start, home, places = regions.start[at], _home(regions, at), np.arange(len(at))
-        rows = regions.snap(_with_share(ledger, parents.rows[own], start, shares[place]), at)
-        left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, regions.x[at])).sum(axis=1)
-        toward = np.sign(others.rows[other] - home)
-        sign = np.where(follows[place] & (np.abs(toward) > 0), toward, side[place])
-        levels = _any_levels(regions, at, luck[place])
-        least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
-        fine = regions.free[at] & ~changed_cells(rows, start) & (least <= left[:, None])
-        column = np.argsort(np.where(fine, order[place], np.inf), axis=1, kind="stable")
-        many = np.minimum(size[place], fine.sum(axis=1))
-        for turn in range(int(many.max(initial=0))):
-            j = column[:, turn]
-            last = turn == many - 1
-            length = metric.length(np.where(last, left, left * spent[place, j])) * regions.scale[j]
-            step = regions.step[j]
-            length = np.where(step > 0, np.floor(length / np.where(step > 0, step, 1.0)) * step, length)
-            value = home[places, j] + sign[places, j] * length
-            value = np.clip(value, regions.low[at, j], regions.high[at, j])
-            cost = metric.cost(np.abs(value - home[places, j]) / regions.scale[j])
-            value = np.where(regions.discrete[j], levels[places, j], value)
-            cost = np.where(regions.discrete[j], least[j], cost)
-            pays = (turn < many) & (cost <= left)
-            rows[places[pays], j[pays]] = value[pays]
-            left = np.where(pays, left - cost, left)
+        kept = _with_share(ledger, parents.rows[own], regions.start[at], trading.shares[place])
+        rows = regions.snap(kept, at)
+        trading.spend(ledger, rows, others.rows[other], at, place)
         return rows
 
-    rows, fine = regions.pull_in(in_blocks(traded, 4 * columns, *pairs), pairs.at)
+    rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at)
     fine &= ledger.distance(rows, pairs.at) < ledger.best[pairs.at] * (1 - 1e-9)
     return rows[fine], pairs.at[fine]
 
 
-def _any_levels(regions: Regions, at: Numbers, luck: Matrix) -> Matrix:
-    """Return a level of each discrete column that is allowed, by chance; nothing of use in other columns."""
-    levels = np.zeros_like(luck)
-    for j in np.flatnonzero(regions.discrete):
-        place = regions.levels(int(j))[at].cumsum(axis=1)
-        levels[:, j] = (place <= luck[:, j, None] * place[:, -1:]).sum(axis=1)
-    return levels
+@dataclass(frozen=True)
+class _Trading:
+    """What chance says of each trade: how much of every change stays, and what is bought for the others.
+
+    By cell: in which order columns are drawn, which part of what is left each spends, to which side, whether
+    rather to that of the donor, and for which level. `size` is how many columns are drawn.
+    """
+
+    shares: Matrix
+    size: Numbers
+    order: Matrix
+    spent: Matrix
+    side: Matrix
+    luck: Matrix
+    follows: Mask
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator, count: int, columns: int) -> "_Trading":
+        """Draw what so many trades need."""
+        cells = count, columns
+        kept = rng.random(cells) < rng.random((count, 1))
+        shares = np.where(kept, 1.0, rng.random(cells))
+        shares[::2] = 0.0
+        size = np.minimum(rng.geometric(1 / SETTINGS.trades.columns, count), columns)
+        order, spent = rng.random(cells), rng.random(cells)
+        side, luck = rng.choice([-1.0, 1.0], cells), rng.random(cells)
+        return cls(shares, size, order, spent, side, luck, rng.random(cells) < SETTINGS.trades.follows)
+
+    def spend(self, ledger: Ledger, rows: Matrix, donors: Matrix, at: Numbers, place: Numbers) -> None:
+        """Change cells of rows that are as they are at the start, for what the best row costs more."""
+        regions, metric = ledger.regions, ledger.metric
+        home = _home(regions, at)
+        left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, regions.x[at])).sum(axis=1)
+        least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
+        fine = regions.free[at] & ~changed_cells(rows, regions.start[at]) & (least <= left[:, None])
+        column = np.argsort(np.where(fine, self.order[place], np.inf), axis=1, kind="stable")
+        many = np.minimum(self.size[place], fine.sum(axis=1))
+        for turn in range(int(many.max(initial=0))):
+            now = np.flatnonzero(turn < many)
+            j, of, own, drawn = column[now, turn], at[now], home[now, column[now, turn]], place[now]
+            part = np.where(turn == many[now] - 1, 1.0, self.spent[drawn, j])
+            length = _whole_steps(regions, metric.length(left[now] * part) * regions.scale[j], j)
+            toward = np.sign(donors[now, j] - own)
+            sign = np.where(self.follows[drawn, j] & (np.abs(toward) > 0), toward, self.side[drawn, j])
+            value = np.clip(own + sign * length, regions.low[of, j], regions.high[of, j])
+            cost = metric.cost(np.abs(value - own) / regions.scale[j])
+            if regions.has_levels:
+                level = np.flatnonzero(regions.discrete[j])
+                value[level] = regions.level_at(of[level], j[level], self.luck[drawn, j][level])
+                cost[level] = least[j[level]]
+            pays = cost <= left[now]
+            rows[now[pays], j[pays]] = value[pays]
+            left[now[pays]] -= cost[pays]
+
+
+def _whole_steps(regions: Regions, length: Vector, j: Numbers) -> Vector:
+    """Return lengths in columns, shortened to whole steps where these have any."""
+    step = regions.step[j]
+    return np.where(step > 0, np.floor(length / np.where(step > 0, step, 1.0)) * step, length)
 
 
 def _home(regions: Regions, at: Numbers) -> Matrix:

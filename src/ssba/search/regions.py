@@ -67,12 +67,12 @@ class Regions:
     @cached_property
     def x(self) -> Matrix:
         """The query's row of each region."""
-        return np.stack([part.x for part in self.parts])
+        return np.array([part.x for part in self.parts])
 
     @cached_property
     def start(self) -> Matrix:
         """Where each region is nearest to its query."""
-        return np.stack([part.start for part in self.parts])
+        return np.array([part.start for part in self.parts])
 
     @cached_property
     def low(self) -> Matrix:
@@ -87,7 +87,7 @@ class Regions:
     @cached_property
     def held(self) -> Cells:
         """Cells that are the query's own."""
-        return np.stack([part.held for part in self.parts])
+        return np.array([part.held for part in self.parts])
 
     @cached_property
     def free(self) -> Cells:
@@ -129,7 +129,7 @@ class Regions:
     @cached_property
     def keeps_x(self) -> Cells:
         """Cells of queries that are feasible though they may lie off the grid or the bounds."""
-        return np.stack([part.keeps_x for part in self.parts])
+        return np.array([part.keeps_x for part in self.parts])
 
     @cached_property
     def begins(self) -> Vector:
@@ -249,6 +249,12 @@ class Regions:
         """Return which levels of a discrete column each region allows."""
         return self._allowed[:, int(np.flatnonzero(np.flatnonzero(self.discrete) == j)[0])]
 
+    def level_at(self, at: Numbers, columns: Numbers, share: Vector) -> Numbers:
+        """Return the levels of discrete columns that stand at a share, below 1, of those that are allowed."""
+        place = (np.cumsum(self.discrete) - 1)[columns]
+        number = (share * self._level_counts[at, place]).astype(np.int64)
+        return np.asarray(self._levels_in_turn[at, place, number])
+
     def with_numbers_of(self, Z: Matrix, levels: Matrix) -> Matrix:
         """Return rows with the levels of others."""
         return namespace(Z).where(self.discrete, levels, Z) if self.has_levels else Z
@@ -275,16 +281,25 @@ class Regions:
         return np.stack([part.allowed[self.discrete] for part in self.parts])
 
     @cached_property
+    def _level_counts(self) -> Numbers:
+        return np.asarray(self._allowed.sum(axis=2))
+
+    @cached_property
+    def _levels_in_turn(self) -> Numbers:
+        """The levels of each region and discrete column, the allowed ones first."""
+        return np.argsort(~self._allowed, axis=2, kind="stable")
+
+    @cached_property
     def _fallback(self) -> Matrix:
-        return np.stack([part.fallback for part in self.parts])
+        return np.array([part.fallback for part in self.parts])
 
     @cached_property
     def _lower(self) -> Matrix:
-        return np.stack([part.lower for part in self.parts])
+        return np.array([part.lower for part in self.parts])
 
     @cached_property
     def _upper(self) -> Matrix:
-        return np.stack([part.upper for part in self.parts])
+        return np.array([part.upper for part in self.parts])
 
     @cached_property
     def kept_outside(self) -> Cells:
