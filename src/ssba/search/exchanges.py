@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ssba.arrays import in_blocks
+from ssba.arrays import choose, in_blocks
 from ssba.columns.distance import changed_cells
 from ssba.search.lanes import Draws, Herd, are_repeats, rank_within
 from ssba.search.ledger import Ledger
@@ -62,12 +62,13 @@ def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tup
     stays, given_up = rng.choice(np.array(settings.stays), count), rng.random(count)
 
     def bred(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
-        start, mine, theirs = regions.start[at], parents.rows[own], others.rows[other]
+        start, mine = choose(regions.start, at), choose(parents.rows, own)
+        theirs = choose(others.rows, other)
         far = np.maximum(metric.distance(theirs, start), 1e-300)
         share = stretch[place] * np.minimum(SETTINGS.descent.close * ledger.best[at] / far, 1.0)
         theirs = _with_share(ledger, theirs, start, share[:, None])
         parts = metric.parts(mine, start)
-        rows = np.where(taken[place] & (metric.parts(theirs, start) > parts), theirs, mine)
+        rows = np.where(choose(taken, place) & (metric.parts(theirs, start) > parts), theirs, mine)
         less = _with_share(ledger, mine, start, stays[place][:, None])
         return np.where(_one_each(parts**2, given_up[place]), less, rows)
 
@@ -168,9 +169,9 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
     trading = _Trading.drawn(rng, SETTINGS.trades.trials, columns)
 
     def traded(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
-        kept = _with_share(ledger, parents.rows[own], regions.start[at], trading.shares[place])
-        rows = regions.snap(kept, at)
-        trading.spend(ledger, rows, others.rows[other], at, place)
+        start, shares = choose(regions.start, at), choose(trading.shares, place)
+        rows = regions.snap(_with_share(ledger, choose(parents.rows, own), start, shares), at)
+        trading.spend(ledger, rows, choose(others.rows, other), at, place)
         return rows
 
     rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at)
@@ -209,11 +210,13 @@ class _Trading:
     def spend(self, ledger: Ledger, rows: Matrix, donors: Matrix, at: Numbers, place: Numbers) -> None:
         """Change cells of rows that are as they are at the start, for what the best row costs more."""
         regions, metric = ledger.regions, ledger.metric
-        home = _home(regions, at)
-        left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, regions.x[at])).sum(axis=1)
+        x, start = choose(regions.x, at), choose(regions.start, at)
+        # Distances count from the query's cells, or from the start's where that has none.
+        home = np.where(np.isnan(x), start, x)
+        left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, x)).sum(axis=1)
         least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
-        fine = regions.free[at] & ~changed_cells(rows, regions.start[at]) & (least <= left[:, None])
-        column = np.argsort(np.where(fine, self.order[place], np.inf), axis=1, kind="stable")
+        fine = choose(regions.free, at) & ~changed_cells(rows, start) & (least <= left[:, None])
+        column = np.argsort(np.where(fine, choose(self.order, place), np.inf), axis=1, kind="stable")
         many = np.minimum(self.size[place], fine.sum(axis=1))
         for turn in range(int(many.max(initial=0))):
             now = np.flatnonzero(turn < many)
@@ -237,9 +240,3 @@ def _whole_steps(regions: Regions, length: Vector, j: Numbers) -> Vector:
     """Return lengths in columns, shortened to whole steps where these have any."""
     step = regions.step[j]
     return np.where(step > 0, np.floor(length / np.where(step > 0, step, 1.0)) * step, length)
-
-
-def _home(regions: Regions, at: Numbers) -> Matrix:
-    """Return the cells from which distances count: the query's, or the start's where that has none."""
-    x = regions.x[at]
-    return np.where(np.isnan(x), regions.start[at], x)

@@ -198,12 +198,15 @@ class Regions:
         """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
         fine = np.ones(len(Z), dtype=bool)
         if self.has_levels:
-            Z = np.where(self.discrete & ~self._is_allowed(Z, at), self._fallback[at], Z)
+            Z = np.where(self.discrete & ~self._is_allowed(Z, at), choose(self._fallback, at), Z)
         # Bounds hold held cells, too, but for those that are missing.
-        pulled = self.snap(Z if self._plain_cells else np.where(self.held[at], self.x[at], Z), at)
+        pulled = self.snap(Z if self._plain_cells else self._with_held(Z, at), at)
         for number, rows in self._linear_rows(at):
             pulled[rows], fine[rows] = self.parts[number].pull_in(Z[rows])
         return pulled, fine
+
+    def _with_held(self, Z: Matrix, at: Numbers) -> Matrix:
+        return np.where(choose(self.held, at), choose(self.x, at), Z)
 
     def inside(self, Z: Matrix, at: Array) -> Array:
         """Tell which rows lie within the bounds; all lies where the rows do."""
@@ -227,10 +230,10 @@ class Regions:
         return feasible
 
     def _fits(self, Z: Matrix, at: Numbers) -> Mask:
-        x = self.x[at]
+        x, lower, upper = choose(self.x, at), choose(self._lower, at), choose(self._upper, at)
         same = (Z == x) | (np.isnan(Z) & np.isnan(x))
-        boxed = ((self._lower[at] <= Z) & (Z <= self._upper[at])) | (same & self.keeps_x[at])
-        fine = np.where(self.held[at], same, boxed & self._is_allowed(Z, at) | (same & np.isnan(Z)))
+        boxed = ((lower <= Z) & (Z <= upper)) | (same & choose(self.keeps_x, at))
+        fine = np.where(choose(self.held, at), same, boxed & self._is_allowed(Z, at) | (same & np.isnan(Z)))
         return np.asarray(fine.all(axis=1))
 
     def contains_each(self, rows: Matrix, at: Numbers) -> Mask:
@@ -270,10 +273,11 @@ class Regions:
         """Look up every code among the levels that its region allows; true for numbers."""
         fine = np.ones(Z.shape, dtype=bool)
         if self.has_levels:
-            places, width = np.arange(self._allowed.shape[1]), self._allowed.shape[2]
+            columns, (_, count, width) = np.flatnonzero(self.discrete), self._allowed.shape
             # A missing cell is looked up like the first level.
-            codes = np.fmin(np.fmax(np.rint(Z[:, self.discrete]), 0), width - 1).astype(np.int64)
-            fine[:, self.discrete] = self._allowed[at[:, None], places, codes]
+            codes = np.fmin(np.fmax(np.rint(Z[:, columns]), 0), width - 1).astype(np.int64)
+            codes += width * (count * at[:, None] + np.arange(count))
+            fine[:, columns] = self._allowed.take(codes)
         return fine
 
     @cached_property
