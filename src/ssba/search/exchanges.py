@@ -45,9 +45,9 @@ def nearest_few(ledger: Ledger, rows: Matrix, at: Numbers, most: int) -> tuple[M
     """Return the nearest different rows of each region, in order."""
     far = ledger.distance(rows, at)
     order = np.lexsort((far, at))
-    rows, at, far = rows[order], at[order], far[order]
-    fresh = ~are_repeats(rows, at, far)
-    rows, at = rows[fresh], at[fresh]
+    rows, at, far = choose(rows, order), at[order], far[order]
+    fresh = np.flatnonzero(~are_repeats(rows, at, far))
+    rows, at = choose(rows, fresh), at[fresh]
     few = rank_within(at) < most
     return rows[few], at[few]
 
@@ -176,7 +176,8 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
 
     rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at)
     fine &= ledger.distance(rows, pairs.at) < ledger.best[pairs.at] * (1 - 1e-9)
-    return rows[fine], pairs.at[fine]
+    kept = np.flatnonzero(fine)
+    return choose(rows, kept), pairs.at[kept]
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class _Trading:
         regions, metric = ledger.regions, ledger.metric
         x, start = choose(regions.x, at), choose(regions.start, at)
         # Distances count from the query's cells, or from the start's where that has none.
-        home = np.where(np.isnan(x), start, x)
+        home: Matrix = np.where(np.isnan(x), start, x)
         left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, x)).sum(axis=1)
         least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
         fine = choose(regions.free, at) & ~changed_cells(rows, start) & (least <= left[:, None])

@@ -109,7 +109,7 @@ class Herd:
         """Return the herd with further rows behind those of each region."""
         all_at = np.concatenate([self.at, at])
         order = np.argsort(all_at, kind="stable")
-        return Herd(np.concatenate([self.rows, rows])[order], all_at[order])
+        return Herd(choose(np.concatenate([self.rows, rows]), order), all_at[order])
 
     def of(self, at: Numbers) -> "Herd":
         """Return the rows of some regions."""

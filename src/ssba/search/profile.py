@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ssba.arrays import blocks
+from ssba.arrays import blocks, choose
 from ssba.search.exchanges import nearest_few
 from ssba.search.lanes import Draws, first_of_each
 from ssba.search.ledger import Ledger
@@ -217,7 +217,7 @@ def profile_of(ledger: Ledger, rows: Matrix, at: Numbers) -> Profile:
     # The rows of each lane stand together, with one change each, and behind them the row without any.
     of = np.repeat(np.arange(lanes), given.sum(axis=(1, 2)) + 1)
     own, changed = np.searchsorted(of, np.arange(lanes), side="right") - 1, np.arange(len(who)) + who
-    asked = rows[of]
+    asked = choose(rows, of)
     asked[changed, column] = values[who, column, place]
     asked = regions.snap(asked, at[of])
     margin = np.asarray(ledger.ask(asked, at[of]).margin)
