@@ -229,6 +229,13 @@ def test_many_rows_are_measured_as_each_alone_is(norm: Norm) -> None:
         assert found[i] == metric.distance(Z[i], others[i])
 
 
+def test_a_column_alone_contributes_what_it_does_among_others() -> None:
+    metric, Z, x = measure("l2"), rows_of(9, 1, 0.0), rows_of(1, 2, 0.0)[0]
+    Z[3, 0] = np.nan
+    alone = [one.parts(Z[:, j : j + 1], x[j : j + 1]) for j, one in enumerate(metric.columns)]
+    assert np.concatenate(alone, axis=1).tolist() == metric.parts(Z, x).tolist()
+
+
 @pytest.mark.parametrize("cell", [np.nan, 1e200, 1e300])
 def test_missing_and_huge_cells_are_measured_too(cell: float) -> None:
     metric, Z, rows = measure("l2"), rows_of(9, 1, 0.0), rows_of(12, 2, 0.0)

@@ -133,6 +133,12 @@ def test_levels_are_those_that_each_region_allows() -> None:
     assert np.flatnonzero(regions.levels(4)[0]).tolist() == [0, 1]
 
 
+def test_a_share_of_the_allowed_levels_names_one_of_them() -> None:
+    regions = stacked(MIXED, QUERIES[:2], ["c in {'u', 'w'}"])
+    at, columns = np.array([0, 1, 1, 0]), np.array([3, 3, 4, 4])
+    assert regions.level_at(at, columns, np.array([0.4, 0.5, 0.0, 0.9])).tolist() == [0, 2, 0, 1]
+
+
 def test_rows_take_over_the_levels_of_others() -> None:
     regions = stacked(MIXED, QUERIES[:1], [])
     rows, others = np.array([[1.0, 2.0, 0.3, 0.0, 0.0]]), np.array([[9.0, 9.0, 9.0, 2.0, 1.0]])

@@ -136,6 +136,12 @@ class Metric:
         return Metric(self.norm, scale, weight, discrete)
 
     @cached_property
+    def columns(self) -> "list[Metric]":
+        """The metrics of single columns."""
+        arrays = self.scale, self.weight, self.discrete
+        return [Metric(self.norm, *(one[j : j + 1] for one in arrays)) for j in range(len(self.scale))]
+
+    @cached_property
     def _all_numbers(self) -> bool:
         return not bool(namespace(self.discrete).any(self.discrete))
 

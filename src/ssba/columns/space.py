@@ -121,16 +121,20 @@ class Grid:
     @cached_property
     def _is_whole(self) -> bool:
         """Whether all columns hold whole numbers."""
-        xp, ones = namespace(self.stepped), (self.numerator == 1) & (self.denominator == 1)
-        return bool(xp.all(self.stepped & ones & ~self.single))
+        return self._counts_ones and bool(namespace(self.stepped).all(self.stepped & ~self.single))
+
+    @cached_property
+    def _counts_ones(self) -> bool:
+        """Whether all steps that there are have length 1."""
+        return bool(namespace(self.stepped).all((self.numerator == 1) & (self.denominator == 1)))
 
     def _count(self, Z: Array) -> Array:
-        return Z * self.denominator / self.numerator
+        return Z if self._counts_ones else Z * self.denominator / self.numerator
 
     def _value(self, count: Array, Z: Array) -> Array:
         """Return that many steps, where there are steps; adding zero turns -0.0 to 0.0."""
-        xp = namespace(Z)
-        return self.storable(xp.where(self.stepped, count * self.numerator / self.denominator + 0.0, Z))
+        value = count if self._counts_ones else count * self.numerator / self.denominator
+        return self.storable(namespace(Z).where(self.stepped, value + 0.0, Z))
 
 
 def grid(features: Sequence[Feature], single: Sequence[bool]) -> Grid:

@@ -223,7 +223,7 @@ def predict(states: States) -> None:
     if not states:
         return
     judging, clock = states[0].engine.judging, states[0].limits.clock
-    rows = np.stack([state.x for state in states])
+    rows = np.array([state.x for state in states])
     begun = time.monotonic()
     answers = verdicts(judging, rows, rows)
     clock.last_call = time.monotonic() - begun
@@ -336,7 +336,7 @@ def _explanations(
         texts={name: tuple(one.text for one in own) for name, own in lists.items()},
         versions={"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()},
     )
-    queries = engine.space.rows_values(np.stack([state.x for state in states]))
+    queries = engine.space.rows_values(np.array([state.x for state in states]))
     return [
         _explanation(state, (values, label), shared)
         for state, values, label in zip(states, queries, labels, strict=True)

@@ -57,7 +57,7 @@ def reader_of(states: States, *, freely: bool = False) -> Callable[[Matrix, Numb
     kinds: dict[Hashable, int] = {}
     kind = np.array([kinds.setdefault(_kind(state), len(kinds)) for state in states])
     speakers = [states[int(first)] for first in np.unique(kind, return_index=True)[1]]
-    x = np.stack([state.x for state in states])
+    x = np.array([state.x for state in states])
     most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
     has_limit = bool(np.isfinite(most).any()) and not freely
 

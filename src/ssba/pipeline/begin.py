@@ -33,8 +33,8 @@ def begin(states: States) -> None:
     """
     if not states:
         return
-    engine, X = states[0].engine, np.stack([state.x for state in states])
-    held = np.stack([_held(state) for state in states])
+    engine, X = states[0].engine, np.array([state.x for state in states])
+    held = np.array([_held(state) for state in states])
     goals = [state.query.goal for state in states]
     reaching = engine.background.reaching(X, held, goals, states[0].limits.is_over)
     for state, near in zip(states, reaching, strict=True):

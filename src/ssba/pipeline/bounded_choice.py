@@ -163,8 +163,8 @@ def chosen_from(choices: Sequence[Choice]) -> Sequence[Choice]:
 def _written(offered: Sequence[tuple[QueryState, Offer]]) -> list[Offer | None]:
     """Return offers as they will be written, in few digits where such a row is feasible; None if none is."""
     states, offers = [state for state, _ in offered], [offer for _, offer in offered]
-    engine, x = states[0].engine, np.stack([state.x for state in states])
-    forms = readable_forms(engine, np.stack([offer.row for offer in offers]), x)
+    engine, x = states[0].engine, np.array([state.x for state in states])
+    forms = readable_forms(engine, np.array([offer.row for offer in offers]), x)
     rows = engine.space.encode(engine.space.decode(forms.rows))
     feasible = are_feasible(states, forms.of, rows)
     ends = np.searchsorted(forms.of, np.arange(len(offers) + 1)).tolist()
@@ -182,7 +182,7 @@ def _moves(offered: Sequence[tuple[QueryState, Offer]]) -> list[Move]:
     if not offered:
         return []
     engine = offered[0][0].engine
-    rows, x = np.stack([offer.row for _, offer in offered]), np.stack([state.x for state, _ in offered])
+    rows, x = np.array([offer.row for _, offer in offered]), np.array([state.x for state, _ in offered])
     output = verdicts(engine.judging, rows, x)
     far = np.asarray(engine.metric.distance(rows, x)).tolist()
     moves = []

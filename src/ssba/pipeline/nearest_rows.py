@@ -235,7 +235,7 @@ def door_of(
     """
     engine, clock = states[0].engine, states[0].limits.clock
     judging, oracle = engine.judging, engine.judging.oracle()
-    missing = np.isnan(np.stack([state.x for state in states]))
+    missing = np.isnan(np.array([state.x for state in states]))
     some_miss = bool(missing.any())
     course = states[0].limits.course
     places = course.places(states)

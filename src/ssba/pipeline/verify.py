@@ -145,8 +145,8 @@ def _accept(offered: Sequence[tuple[_Check, Vector]]) -> None:
     """Give each query, of the forms of each row offered for it, the first that passes every check."""
     checks = [one for one, _ in offered]
     engine = checks[0].state.engine
-    x = np.stack([one.state.x for one in checks])
-    forms = short_forms(engine, np.stack([row for _, row in offered]), x)
+    x = np.array([one.state.x for one in checks])
+    forms = short_forms(engine, np.array([row for _, row in offered]), x)
     written = engine.space.encode(engine.space.decode(forms.rows))
     output = verdicts(engine.judging, forms.rows, x[forms.of])
     asked = _Asked([one.state for one in checks], forms.of, written, output)
@@ -264,7 +264,7 @@ def counterfactuals(
     """Write checked rows, one of each query, for the user."""
     if not states:
         return []
-    engine, x = states[0].engine, np.stack([state.x for state in states])
+    engine, x = states[0].engine, np.array([state.x for state in states])
     queries, rows = engine.space.rows_values(x), engine.space.rows_values(Z)
     far = np.asarray(engine.metric.distance(Z, x)).tolist()
     near = _near(states, Z)
@@ -307,7 +307,7 @@ def are_feasible(states: States, of: Numbers, rows: Matrix) -> Mask:
     """Check finished rows, each with the number of its query, as `is_feasible` checks one."""
     if not len(rows):
         return np.zeros(0, dtype=bool)
-    x = np.stack([state.x for state in states])
+    x = np.array([state.x for state in states])
     most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
     few = changed_cells(rows, x[of]).sum(axis=1) <= most[of]
     allowed = lie_inside(states, of, rows) & few
@@ -338,7 +338,7 @@ def unsure_constraints(states: States, of: Numbers, rows: Matrix) -> dict[int, l
     unsure: dict[int, list[Constraint]] = {}
     lists = {id(state.query.constraints): state.query.constraints for state in states}
     own = np.array([id(state.query.constraints) for state in states])[of]
-    x, features = np.stack([state.x for state in states]), states[0].engine.space.features
+    x, features = np.array([state.x for state in states]), states[0].engine.space.features
     for name, constraints in lists.items():
         some = np.flatnonzero(own == name)
         sure = surely_hold(constraints, x[of[some]], rows[some], features)

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import Array, like, to_numpy
+from ssba.arrays import Array, choose, like, to_numpy
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.region import Region
 from ssba.search.lanes import Draws, rank_within
@@ -324,8 +324,8 @@ def _in_balls(
         if not len(out):
             break
         way, far = _block(ledger, most, draws.of("ball", number))
-        region, x = of[out], regions.x[of[out]]
-        drawn = way[place[out]] if all_free else np.where(regions.free[region], way[place[out]], 0.0)
+        region, x, drawn = of[out], choose(regions.x, of[out]), choose(way, place[out])
+        drawn = drawn if all_free else np.where(regions.free[region], drawn, 0.0)
         drawn = drawn * (_share(ledger, drawn, far[place[out]], region) * short[owner[out]])[:, None]
         if folds:
             # Where a column may go one way only, the other half of the ball is folded onto this one.

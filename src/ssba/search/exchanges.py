@@ -10,11 +10,12 @@ than the best one.
 """
 
 import itertools
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ssba.arrays import in_blocks
+from ssba.arrays import choose, in_blocks
 from ssba.columns.distance import changed_cells
 from ssba.search.lanes import Draws, Herd, are_repeats, rank_within
 from ssba.search.ledger import Ledger
@@ -44,9 +45,9 @@ def nearest_few(ledger: Ledger, rows: Matrix, at: Numbers, most: int) -> tuple[M
     """Return the nearest different rows of each region, in order."""
     far = ledger.distance(rows, at)
     order = np.lexsort((far, at))
-    rows, at, far = rows[order], at[order], far[order]
-    fresh = ~are_repeats(rows, at, far)
-    rows, at = rows[fresh], at[fresh]
+    rows, at, far = choose(rows, order), at[order], far[order]
+    fresh = np.flatnonzero(~are_repeats(rows, at, far))
+    rows, at = choose(rows, fresh), at[fresh]
     few = rank_within(at) < most
     return rows[few], at[few]
 
@@ -61,12 +62,13 @@ def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tup
     stays, given_up = rng.choice(np.array(settings.stays), count), rng.random(count)
 
     def bred(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
-        start, mine, theirs = regions.start[at], parents.rows[own], others.rows[other]
+        start, mine = choose(regions.start, at), choose(parents.rows, own)
+        theirs = choose(others.rows, other)
         far = np.maximum(metric.distance(theirs, start), 1e-300)
         share = stretch[place] * np.minimum(SETTINGS.descent.close * ledger.best[at] / far, 1.0)
         theirs = _with_share(ledger, theirs, start, share[:, None])
         parts = metric.parts(mine, start)
-        rows = np.where(taken[place] & (metric.parts(theirs, start) > parts), theirs, mine)
+        rows = np.where(choose(taken, place) & (metric.parts(theirs, start) > parts), theirs, mine)
         less = _with_share(ledger, mine, start, stays[place][:, None])
         return np.where(_one_each(parts**2, given_up[place]), less, rows)
 
@@ -161,60 +163,81 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
     Every other row begins at the start, so that all of its changes are new. Some columns are drawn; each but
     the last spends any part of what is left, mostly to the side on which a donor lies.
     """
-    regions, metric = ledger.regions, ledger.metric
-    rng, count, columns = draws.generator, SETTINGS.trades.trials, regions.x.shape[1]
-    others = parents.with_rows(donors.rows, donors.at)
-    pairs = _pairs(parents, others, rng, count)
-    kept = rng.random((count, columns)) < rng.random((count, 1))
-    shares = np.where(kept, 1.0, rng.random((count, columns)))
-    shares[::2] = 0.0
-    size = np.minimum(rng.geometric(1 / SETTINGS.trades.columns, count), columns)
-    order, spent = rng.random((count, columns)), rng.random((count, columns))
-    side, luck = rng.choice([-1.0, 1.0], (count, columns)), rng.random((count, columns))
-    follows = rng.random((count, columns)) < SETTINGS.trades.follows
+    regions, columns = ledger.regions, ledger.regions.x.shape[1]
+    others, rng = parents.with_rows(donors.rows, donors.at), draws.generator
+    pairs = _pairs(parents, others, rng, SETTINGS.trades.trials)
+    trading = _Trading.drawn(rng, SETTINGS.trades.trials, columns)
 
     def traded(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
-        start, home, places = regions.start[at], _home(regions, at), np.arange(len(at))
-        rows = regions.snap(_with_share(ledger, parents.rows[own], start, shares[place]), at)
-        left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, regions.x[at])).sum(axis=1)
-        toward = np.sign(others.rows[other] - home)
-        sign = np.where(follows[place] & (np.abs(toward) > 0), toward, side[place])
-        levels = _any_levels(regions, at, luck[place])
-        least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
-        fine = regions.free[at] & ~changed_cells(rows, start) & (least <= left[:, None])
-        column = np.argsort(np.where(fine, order[place], np.inf), axis=1, kind="stable")
-        many = np.minimum(size[place], fine.sum(axis=1))
-        for turn in range(int(many.max(initial=0))):
-            j = column[:, turn]
-            last = turn == many - 1
-            length = metric.length(np.where(last, left, left * spent[place, j])) * regions.scale[j]
-            step = regions.step[j]
-            length = np.where(step > 0, np.floor(length / np.where(step > 0, step, 1.0)) * step, length)
-            value = home[places, j] + sign[places, j] * length
-            value = np.clip(value, regions.low[at, j], regions.high[at, j])
-            cost = metric.cost(np.abs(value - home[places, j]) / regions.scale[j])
-            value = np.where(regions.discrete[j], levels[places, j], value)
-            cost = np.where(regions.discrete[j], least[j], cost)
-            pays = (turn < many) & (cost <= left)
-            rows[places[pays], j[pays]] = value[pays]
-            left = np.where(pays, left - cost, left)
+        start, shares = choose(regions.start, at), choose(trading.shares, place)
+        rows = regions.snap(_with_share(ledger, choose(parents.rows, own), start, shares), at)
+        trading.spend(ledger, rows, choose(others.rows, other), at, place)
         return rows
 
-    rows, fine = regions.pull_in(in_blocks(traded, 4 * columns, *pairs), pairs.at)
+    rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at)
     fine &= ledger.distance(rows, pairs.at) < ledger.best[pairs.at] * (1 - 1e-9)
-    return rows[fine], pairs.at[fine]
+    kept = np.flatnonzero(fine)
+    return choose(rows, kept), pairs.at[kept]
 
 
-def _any_levels(regions: Regions, at: Numbers, luck: Matrix) -> Matrix:
-    """Return a level of each discrete column that is allowed, by chance; nothing of use in other columns."""
-    levels = np.zeros_like(luck)
-    for j in np.flatnonzero(regions.discrete):
-        place = regions.levels(int(j))[at].cumsum(axis=1)
-        levels[:, j] = (place <= luck[:, j, None] * place[:, -1:]).sum(axis=1)
-    return levels
+@dataclass(frozen=True)
+class _Trading:
+    """What chance says of each trade: how much of every change stays, and what is bought for the others.
+
+    By cell: in which order columns are drawn, which part of what is left each spends, to which side, whether
+    rather to that of the donor, and for which level. `size` is how many columns are drawn.
+    """
+
+    shares: Matrix
+    size: Numbers
+    order: Matrix
+    spent: Matrix
+    side: Matrix
+    luck: Matrix
+    follows: Mask
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator, count: int, columns: int) -> "_Trading":
+        """Draw what so many trades need."""
+        cells = count, columns
+        kept = rng.random(cells) < rng.random((count, 1))
+        shares = np.where(kept, 1.0, rng.random(cells))
+        shares[::2] = 0.0
+        size = np.minimum(rng.geometric(1 / SETTINGS.trades.columns, count), columns)
+        order, spent = rng.random(cells), rng.random(cells)
+        side, luck = rng.choice([-1.0, 1.0], cells), rng.random(cells)
+        return cls(shares, size, order, spent, side, luck, rng.random(cells) < SETTINGS.trades.follows)
+
+    def spend(self, ledger: Ledger, rows: Matrix, donors: Matrix, at: Numbers, place: Numbers) -> None:
+        """Change cells of rows that are as they are at the start, for what the best row costs more."""
+        regions, metric = ledger.regions, ledger.metric
+        x, start = choose(regions.x, at), choose(regions.start, at)
+        # Distances count from the query's cells, or from the start's where that has none.
+        home: Matrix = np.where(np.isnan(x), start, x)
+        left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, x)).sum(axis=1)
+        least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
+        fine = choose(regions.free, at) & ~changed_cells(rows, start) & (least <= left[:, None])
+        column = np.argsort(np.where(fine, choose(self.order, place), np.inf), axis=1, kind="stable")
+        many = np.minimum(self.size[place], fine.sum(axis=1))
+        for turn in range(int(many.max(initial=0))):
+            now = np.flatnonzero(turn < many)
+            j, of, own, drawn = column[now, turn], at[now], home[now, column[now, turn]], place[now]
+            part = np.where(turn == many[now] - 1, 1.0, self.spent[drawn, j])
+            length = _whole_steps(regions, metric.length(left[now] * part) * regions.scale[j], j)
+            toward = np.sign(donors[now, j] - own)
+            sign = np.where(self.follows[drawn, j] & (np.abs(toward) > 0), toward, self.side[drawn, j])
+            value = np.clip(own + sign * length, regions.low[of, j], regions.high[of, j])
+            cost = metric.cost(np.abs(value - own) / regions.scale[j])
+            if regions.has_levels:
+                level = np.flatnonzero(regions.discrete[j])
+                value[level] = regions.level_at(of[level], j[level], self.luck[drawn, j][level])
+                cost[level] = least[j[level]]
+            pays = cost <= left[now]
+            rows[now[pays], j[pays]] = value[pays]
+            left[now[pays]] -= cost[pays]
 
 
-def _home(regions: Regions, at: Numbers) -> Matrix:
-    """Return the cells from which distances count: the query's, or the start's where that has none."""
-    x = regions.x[at]
-    return np.where(np.isnan(x), regions.start[at], x)
+def _whole_steps(regions: Regions, length: Vector, j: Numbers) -> Vector:
+    """Return lengths in columns, shortened to whole steps where these have any."""
+    step = regions.step[j]
+    return np.where(step > 0, np.floor(length / np.where(step > 0, step, 1.0)) * step, length)

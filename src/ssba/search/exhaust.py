@@ -128,19 +128,17 @@ def _steps_within(region: Region, j: int, radius: float, most: int) -> Vector | 
         return None
     counts = np.arange(np.floor(first), np.ceil(last) + 1)
     # Bounds are values that the column can hold, so that only such values compare with them.
-    rows = np.tile(np.nan_to_num(to_numpy(region.x)), (len(counts), 1))
-    rows[:, j] = counts * numerator / denominator + 0.0
-    values = to_numpy(region.grid.storable(like(rows, region.x)))[:, j]
+    cells = (counts * numerator / denominator + 0.0)[:, None]
+    values = to_numpy(region.grid.columns[j].storable(like(cells, region.x)))[:, 0]
     lower, upper = float(region.lower[j]), float(region.upper[j])
     return np.asarray(values[(lower <= values) & (values <= upper)])
 
 
 def _costs(metric: Metric, region: Region, j: int, values: Vector) -> Vector:
     """Return what each value of a column adds to the distance (squared for L2)."""
-    rows = np.tile(to_numpy(region.x), (len(values), 1))
-    rows[:, j] = values
-    parts = to_numpy(metric.parts(like(rows, region.x), region.x))[:, j]
-    return np.asarray(metric.cost(parts))
+    own = slice(j, j + 1)
+    parts = metric.columns[j].parts(like(values[:, None], region.x), region.x[own])
+    return np.asarray(metric.cost(to_numpy(parts)[:, 0]))
 
 
 def _changed(values: Vector, own: float) -> NDArray[np.int64]:
@@ -155,13 +153,17 @@ def _combinations(
         return np.empty((0, len(costs)), dtype=np.int64)
     # What the columns to come cost at least: so no choice is kept that cannot be completed.
     still = np.append(np.cumsum([one.min() for one in costs][::-1])[::-1], 0.0)
-    numbers, sums, changes = np.zeros((1, 0), dtype=np.int64), np.zeros(1), np.zeros(1, dtype=np.int64)
+    numbers, sums = np.zeros((1, len(costs)), dtype=np.int64), np.zeros(1)
+    changes = np.zeros(1, dtype=np.int64)
     for j, one in enumerate(costs):
+        if len(one) == 1 and not one[0] and not changed[j][0]:
+            continue
         if len(sums) * len(one) > _MOST_CELLS:
             return None
         total, moved = sums[:, None] + one[None, :], changes[:, None] + changed[j][None, :]
         old, new = np.nonzero((total + still[j + 1] < limits[0]) & (moved <= limits[1]))
         if len(old) > most:
             return None
-        numbers, sums, changes = np.c_[numbers[old], new], total[old, new], moved[old, new]
+        numbers, sums, changes = numbers[old], total[old, new], moved[old, new]
+        numbers[:, j] = new
     return numbers

@@ -78,16 +78,12 @@ def first_of_each(group: Numbers, value: Vector) -> Numbers:
 
 def are_repeats(rows: Matrix, at: Numbers, far: Vector) -> Mask:
     """Tell which rows repeat an earlier one, in order of region and distance: only as far a row can."""
-    repeats = np.zeros(len(rows), dtype=bool)
     tied = np.zeros(len(rows), dtype=bool)
     tied[1:] = (at[1:] == at[:-1]) & (far[1:] == far[:-1])
     tied[:-1] |= tied[1:]
-    seen: set[bytes] = set()
     suspects = np.flatnonzero(tied)
-    for i, key in zip(suspects, row_keys(np.column_stack([at[suspects], rows[suspects]])), strict=True):
-        repeats[i] = key in seen
-        seen.add(key)
-    return repeats
+    tied[suspects[different(np.column_stack([at[suspects], rows[suspects]]))]] = False
+    return tied
 
 
 def rank_within(group: Numbers) -> NDArray[np.int64]:
@@ -113,7 +109,7 @@ class Herd:
         """Return the herd with further rows behind those of each region."""
         all_at = np.concatenate([self.at, at])
         order = np.argsort(all_at, kind="stable")
-        return Herd(np.concatenate([self.rows, rows])[order], all_at[order])
+        return Herd(choose(np.concatenate([self.rows, rows]), order), all_at[order])
 
     def of(self, at: Numbers) -> "Herd":
         """Return the rows of some regions."""

@@ -283,7 +283,7 @@ class Ledger:
             fresh, first = np.flatnonzero(place >= before)[::-1], np.empty(len(memory) - before, np.int64)
             first[place[fresh] - before] = fresh
             asked_now[first] = True
-            self._answers.add(self._asked(Z[first], query[first]))
+            self._answers.add(self._asked(choose(Z, first), query[first]))
         return self._answers.of(place, has_margin=self.has_scores), asked_now
 
     def _asked(self, Z: Matrix, query: Numbers) -> Reply:
@@ -341,7 +341,7 @@ class Ledger:
         of = np.concatenate([one for _, one, _ in kept])
         far = np.concatenate([one for _, _, one in kept])
         order = np.lexsort((far, of))
-        rows, of, far = rows[order], of[order], far[order]
+        rows, of, far = choose(rows, order), of[order], far[order]
         fresh = ~are_repeats(rows, of, far)
         rows, of = rows[fresh], of[fresh]
         few = rank_within(of) < most

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ssba.arrays import blocks, choose
 from ssba.search.exchanges import nearest_few
 from ssba.search.lanes import Draws, first_of_each
 from ssba.search.ledger import Ledger
@@ -93,10 +94,9 @@ class Profile:
         are_shares = np.abs(here + gain).max(axis=(1, 2)) <= 1
         own, rise = np.where(are_shares, own, self.margin), np.where(are_shares[:, None, None], rise, gain)
         begin = np.repeat([own, self.margin], [tried // 2, tried - tried // 2], axis=0).T
-        found = [
-            _cheapest(begin[lane], _choices(cost[lane], gain[lane], rise[lane], ideas), self.rows.shape[1])
-            for lane in range(len(self.rows))
-        ]
+        found = list[Numbers]()
+        for part in blocks(len(self.rows), ideas.less.size):
+            found += _cheapest(begin[part], _Choices.of(cost[part], gain[part], rise[part], ideas))
         of = np.repeat(np.arange(len(found)), [len(one) for one in found])
         lane, column = of[:, None], np.arange(self.rows.shape[1])
         values = self.values[lane, column, place[lane, column, np.concatenate(found)]]
@@ -113,66 +113,76 @@ class _Ideas:
     def seen(self, columns: Numbers, gain: Matrix, rise: Matrix) -> Matrix:
         """Return what each idea takes the gains of some columns to be; half of the ideas go by `rise`."""
         half = self.less.shape[1] // 2
-        seen = np.where(gain > 0, self.less[columns], self.more[columns])
-        seen[:, :half] *= rise
-        seen[:, half:] *= gain
+        seen = np.where(gain[..., None] > 0, self.less[columns], self.more[columns])
+        seen[..., :half] *= rise[..., None]
+        seen[..., half:] *= gain[..., None]
         return seen
 
 
 @dataclass(frozen=True)
-class _Choice:
-    """The first, second or a further choice of the columns that have so many: costs, and gains by idea."""
+class _Choices:
+    """The first choices of columns, the second ones, and so on, ``[columns, lanes, ideas]``.
 
-    columns: Numbers
-    cost: Matrix
-    gain: Matrix
-
-
-def _choices(cost: Matrix, gain: Matrix, rise: Matrix, ideas: _Ideas) -> list[_Choice]:
-    """Return the first choice of columns, the second, and so on; columns with the most choices come first."""
-    count = np.isfinite(cost).sum(axis=1)
-    order = np.argsort(-count, kind="stable")
-    found = []
-    for place in range(count.max()):
-        columns = order[: np.count_nonzero(count > place)]
-        at = columns, slice(place, place + 1)
-        found.append(_Choice(columns, cost[at], ideas.seen(columns, gain[at], rise[at])))
-    return found
-
-
-def _cheapest(begin: Vector, choices: list[_Choice], columns: int) -> Numbers:
-    """Return the choices, a number for each column, that ideas expect to reach at least cost; each once."""
-    found = np.zeros((columns, len(begin)), dtype=">u2")
-    if len(choices) > 1:
-        first, *others = choices
-        several = slice(len(others[0].columns))
-        begin = begin + first.gain[several.stop :].sum(axis=0)
-        some = [_Choice(first.columns[several], first.cost[several], first.gain[several]), *others]
-        gains = [one.gain for one in some]
-        low, high = (np.full(len(begin), np.log(price)) for price in SETTINGS.buy.prices)
-        for _ in range(SETTINGS.buy.halvings):
-            middle = 0.5 * (low + high)
-            fine = begin + _best(some, np.exp(middle), gains).sum(axis=0) >= 0
-            low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-        found[some[0].columns] = _best(some, np.exp(high), range(len(some)))
-    # As bytes they are put in order much faster than by `np.unique`.
-    keys = found.T.copy().view(f"V{2 * columns}").ravel().tolist()
-    return np.frombuffer(b"".join(sorted(set(keys))), dtype=">u2").reshape(-1, columns).astype(np.int64)
-
-
-def _best(choices: list[_Choice], price: Vector, prizes: Sequence[Any]) -> Matrix:
-    """Return the prize of the best choice of each column at a price, of equal ones the first.
-
-    There are few choices: going through them takes less than `argmin` along so short an axis does.
+    Columns with the most choices come first, in the `order` of each lane: so the later choices are those of
+    the first columns. Where a lane has no such choice, it gains nothing at an infinite cost. `alone` is what
+    the columns gain that have one choice only.
     """
-    least = choices[0].cost - price * choices[0].gain
-    best, worths = np.array(np.broadcast_to(prizes[0], least.shape)), np.empty_like(least)
-    for choice, prize in zip(choices[1:], prizes[1:], strict=True):
-        worth, below = worths[: len(choice.cost)], least[: len(choice.cost)]
-        np.subtract(choice.cost, np.multiply(price, choice.gain, out=worth), out=worth)
-        np.putmask(best[: len(worth)], worth < below, prize)
-        np.minimum(worth, below, out=below)
-    return best
+
+    order: Numbers
+    alone: Matrix
+    cost: list[Matrix]
+    gain: list[Matrix]
+
+    @classmethod
+    def of(cls, cost: Matrix, gain: Matrix, rise: Matrix, ideas: _Ideas) -> "_Choices":
+        """Put in order what choices cost and gain, ``[lanes, columns, choices]``."""
+        count, lanes = np.isfinite(cost).sum(axis=2), np.arange(len(cost))
+        order = np.argsort(-count, axis=1, kind="stable").T
+        count, cost, gain, rise = (one[lanes, order] for one in (count, cost, gain, rise))
+        one = count == 1
+        alone = ideas.seen(order, np.where(one, gain[..., 0], 0.0), np.where(one, rise[..., 0], 0.0))
+        gain[one], rise[one] = 0.0, 0.0
+        costs, gains = [], []
+        for place in range(cost.shape[2]):
+            some = slice(int((count > max(place, 1)).sum(axis=0).max()))
+            costs.append(cost[some, :, place, None])
+            gains.append(ideas.seen(order[some], gain[some, :, place], rise[some, :, place]))
+        return cls(order, alone.sum(axis=0), costs, gains)
+
+    def best(self, price: Matrix, prizes: Sequence[Any]) -> Matrix:
+        """Return the prize of the best choice of each column at a price, of equal ones the first.
+
+        There are few choices: going through them takes less than `argmin` along so short an axis does.
+        """
+        least = self.cost[0] - price * self.gain[0]
+        best, worths = np.array(np.broadcast_to(prizes[0], least.shape)), np.empty_like(least)
+        for cost, gain, prize in zip(self.cost[1:], self.gain[1:], prizes[1:], strict=True):
+            worth, below = worths[: len(cost)], least[: len(cost)]
+            np.subtract(cost, np.multiply(price, gain, out=worth), out=worth)
+            np.putmask(best[: len(worth)], worth < below, prize)
+            np.minimum(worth, below, out=below)
+        return best
+
+
+def _cheapest(begin: Matrix, choices: _Choices) -> list[Numbers]:
+    """Return for each lane the choices, a number for each column, that ideas expect to reach at least cost.
+
+    Each is there once.
+    """
+    begin = begin + choices.alone
+    low, high = (np.full(begin.shape, np.log(price)) for price in SETTINGS.buy.prices)
+    for _ in range(SETTINGS.buy.halvings):
+        middle = 0.5 * (low + high)
+        fine = begin + choices.best(np.exp(middle), choices.gain).sum(axis=0) >= 0
+        low, high = np.where(fine, low, middle), np.where(fine, middle, high)
+    best = choices.best(np.exp(high), range(len(choices.gain)))
+    columns, lanes = choices.order.shape
+    found = np.zeros((lanes, begin.shape[1], columns), dtype=">u2")
+    found[np.arange(lanes), :, choices.order[: len(best)]] = best
+    # As bytes they are put in order much faster than by `np.unique`.
+    keys = found.view(f"V{2 * columns}")[..., 0].tolist()
+    unlike = (np.frombuffer(b"".join(sorted(set(own))), dtype=">u2") for own in keys)
+    return [one.reshape(-1, columns).astype(np.int64) for one in unlike]
 
 
 def _worth_it(gain: Matrix, cost: Matrix) -> tuple[Matrix, Matrix, Numbers]:
@@ -207,7 +217,7 @@ def profile_of(ledger: Ledger, rows: Matrix, at: Numbers) -> Profile:
     # The rows of each lane stand together, with one change each, and behind them the row without any.
     of = np.repeat(np.arange(lanes), given.sum(axis=(1, 2)) + 1)
     own, changed = np.searchsorted(of, np.arange(lanes), side="right") - 1, np.arange(len(who)) + who
-    asked = rows[of]
+    asked = choose(rows, of)
     asked[changed, column] = values[who, column, place]
     asked = regions.snap(asked, at[of])
     margin = np.asarray(ledger.ask(asked, at[of]).margin)

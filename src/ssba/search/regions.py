@@ -67,12 +67,12 @@ class Regions:
     @cached_property
     def x(self) -> Matrix:
         """The query's row of each region."""
-        return np.stack([part.x for part in self.parts])
+        return np.array([part.x for part in self.parts])
 
     @cached_property
     def start(self) -> Matrix:
         """Where each region is nearest to its query."""
-        return np.stack([part.start for part in self.parts])
+        return np.array([part.start for part in self.parts])
 
     @cached_property
     def low(self) -> Matrix:
@@ -87,7 +87,7 @@ class Regions:
     @cached_property
     def held(self) -> Cells:
         """Cells that are the query's own."""
-        return np.stack([part.held for part in self.parts])
+        return np.array([part.held for part in self.parts])
 
     @cached_property
     def free(self) -> Cells:
@@ -129,7 +129,7 @@ class Regions:
     @cached_property
     def keeps_x(self) -> Cells:
         """Cells of queries that are feasible though they may lie off the grid or the bounds."""
-        return np.stack([part.keeps_x for part in self.parts])
+        return np.array([part.keeps_x for part in self.parts])
 
     @cached_property
     def begins(self) -> Vector:
@@ -198,12 +198,15 @@ class Regions:
         """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
         fine = np.ones(len(Z), dtype=bool)
         if self.has_levels:
-            Z = np.where(self.discrete & ~self._is_allowed(Z, at), self._fallback[at], Z)
+            Z = np.where(self.discrete & ~self._is_allowed(Z, at), choose(self._fallback, at), Z)
         # Bounds hold held cells, too, but for those that are missing.
-        pulled = self.snap(Z if self._plain_cells else np.where(self.held[at], self.x[at], Z), at)
+        pulled = self.snap(Z if self._plain_cells else self._with_held(Z, at), at)
         for number, rows in self._linear_rows(at):
             pulled[rows], fine[rows] = self.parts[number].pull_in(Z[rows])
         return pulled, fine
+
+    def _with_held(self, Z: Matrix, at: Numbers) -> Matrix:
+        return np.where(choose(self.held, at), choose(self.x, at), Z)
 
     def inside(self, Z: Matrix, at: Array) -> Array:
         """Tell which rows lie within the bounds; all lies where the rows do."""
@@ -227,10 +230,10 @@ class Regions:
         return feasible
 
     def _fits(self, Z: Matrix, at: Numbers) -> Mask:
-        x = self.x[at]
+        x, lower, upper = choose(self.x, at), choose(self._lower, at), choose(self._upper, at)
         same = (Z == x) | (np.isnan(Z) & np.isnan(x))
-        boxed = ((self._lower[at] <= Z) & (Z <= self._upper[at])) | (same & self.keeps_x[at])
-        fine = np.where(self.held[at], same, boxed & self._is_allowed(Z, at) | (same & np.isnan(Z)))
+        boxed = ((lower <= Z) & (Z <= upper)) | (same & choose(self.keeps_x, at))
+        fine = np.where(choose(self.held, at), same, boxed & self._is_allowed(Z, at) | (same & np.isnan(Z)))
         return np.asarray(fine.all(axis=1))
 
     def contains_each(self, rows: Matrix, at: Numbers) -> Mask:
@@ -249,6 +252,12 @@ class Regions:
         """Return which levels of a discrete column each region allows."""
         return self._allowed[:, int(np.flatnonzero(np.flatnonzero(self.discrete) == j)[0])]
 
+    def level_at(self, at: Numbers, columns: Numbers, share: Vector) -> Numbers:
+        """Return the levels of discrete columns that stand at a share, below 1, of those that are allowed."""
+        place = (np.cumsum(self.discrete) - 1)[columns]
+        number = (share * self._level_counts[at, place]).astype(np.int64)
+        return np.asarray(self._levels_in_turn[at, place, number])
+
     def with_numbers_of(self, Z: Matrix, levels: Matrix) -> Matrix:
         """Return rows with the levels of others."""
         return namespace(Z).where(self.discrete, levels, Z) if self.has_levels else Z
@@ -264,10 +273,11 @@ class Regions:
         """Look up every code among the levels that its region allows; true for numbers."""
         fine = np.ones(Z.shape, dtype=bool)
         if self.has_levels:
-            places, width = np.arange(self._allowed.shape[1]), self._allowed.shape[2]
+            columns, (_, count, width) = np.flatnonzero(self.discrete), self._allowed.shape
             # A missing cell is looked up like the first level.
-            codes = np.fmin(np.fmax(np.rint(Z[:, self.discrete]), 0), width - 1).astype(np.int64)
-            fine[:, self.discrete] = self._allowed[at[:, None], places, codes]
+            codes = np.fmin(np.fmax(np.rint(Z[:, columns]), 0), width - 1).astype(np.int64)
+            codes += width * (count * at[:, None] + np.arange(count))
+            fine[:, columns] = self._allowed.take(codes)
         return fine
 
     @cached_property
@@ -275,16 +285,25 @@ class Regions:
         return np.stack([part.allowed[self.discrete] for part in self.parts])
 
     @cached_property
+    def _level_counts(self) -> Numbers:
+        return np.asarray(self._allowed.sum(axis=2))
+
+    @cached_property
+    def _levels_in_turn(self) -> Numbers:
+        """The levels of each region and discrete column, the allowed ones first."""
+        return np.argsort(~self._allowed, axis=2, kind="stable")
+
+    @cached_property
     def _fallback(self) -> Matrix:
-        return np.stack([part.fallback for part in self.parts])
+        return np.array([part.fallback for part in self.parts])
 
     @cached_property
     def _lower(self) -> Matrix:
-        return np.stack([part.lower for part in self.parts])
+        return np.array([part.lower for part in self.parts])
 
     @cached_property
     def _upper(self) -> Matrix:
-        return np.stack([part.upper for part in self.parts])
+        return np.array([part.upper for part in self.parts])
 
     @cached_property
     def kept_outside(self) -> Cells:

@@ -240,7 +240,7 @@ def _whole_limits(ledger: Ledger, rows: Matrix, at: Numbers) -> Matrix:
     regions = ledger.regions
     start = regions.start[at]
     who, column = np.nonzero(changed_cells(rows, start) & regions.free[at])
-    asked, places = rows[who], np.arange(len(who))
+    asked, places = choose(rows, who), np.arange(len(who))
     asked[places, column] = start[who, column]
     asked = regions.snap(asked, at[who])
     fine = ledger.ask(asked, at[who]).reached
