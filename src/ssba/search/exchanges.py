@@ -160,8 +160,8 @@ def trade(ledger: Ledger, at: Numbers, donors: Herd, draws: Draws) -> None:
 def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[Matrix, Numbers]:
     """Return rows nearer than the best in which changes went back, and others were made for what they cost.
 
-    Every other row begins at the start, so that all of its changes are new. Some columns are drawn; each but
-    the last spends any part of what is left, mostly to the side on which a donor lies.
+    Every other row begins at the start, so that all of its changes are new. A few columns are drawn; each but
+    the last spends any part of what is left, to the side on which a donor lies or, by halves, to any.
     """
     regions, columns = ledger.regions, ledger.regions.x.shape[1]
     others, rng = parents.with_rows(donors.rows, donors.at), draws.generator
@@ -203,10 +203,10 @@ class _Trading:
         kept = rng.random(cells) < rng.random((count, 1))
         shares = np.where(kept, 1.0, rng.random(cells))
         shares[::2] = 0.0
-        size = np.minimum(rng.geometric(1 / SETTINGS.trades.columns, count), columns)
+        size = rng.integers(1, 1 + min(columns, SETTINGS.race.few_columns), count)
         order, spent = rng.random(cells), rng.random(cells)
         side, luck = rng.choice([-1.0, 1.0], cells), rng.random(cells)
-        return cls(shares, size, order, spent, side, luck, rng.random(cells) < SETTINGS.trades.follows)
+        return cls(shares, size, order, spent, side, luck, rng.random(cells) < 0.5)
 
     def spend(self, ledger: Ledger, rows: Matrix, donors: Matrix, at: Numbers, place: Numbers) -> None:
         """Change cells of rows that are as they are at the start, for what the best row costs more."""

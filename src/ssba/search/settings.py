@@ -197,10 +197,6 @@ class TradeSettings:
     # 1.031 and 1.074 (LightGBM, boosting, histograms, forest), 768 at 1.009, 1.018, 1.016 and 1.078, 1536 at
     # 1.006, 1.011, 1.012 and 1.033.
     trials: int = 1024
-    # How many columns spend what was saved, on average; and how often one moves to the side of a donor. 3
-    # columns, and 0.7, end as near.
-    columns: float = 5.0
-    follows: float = 0.4
 
 
 @dataclass(frozen=True)
