@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssba.arrays import by_row, choose, like, namespace, row_sums
-from ssba.search.lanes import rank_within
+from ssba.search.lanes import log_odds, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Cells, Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
@@ -120,7 +120,7 @@ def race(
     rays: Rays,
     group: Numbers,
     keep: int | Numbers,
-    tolerance: float,
+    tolerance: float | Vector,
     *,
     nearest: Vector | None = None,
     margins: tuple[Vector, Vector] | None = None,
@@ -147,9 +147,9 @@ def race(
     if nearest is not None:
         begin = np.minimum(rays.shares(nearest), 1 - tolerance)
     keep = np.broadcast_to(keep, int(group[-1]) + 1)
-    field = _Field(rays, group, begin, np.ones(count), margins, tolerance)
+    field = _Field(rays, group, begin, np.ones(count), margins, np.broadcast_to(tolerance, count))
     unknown = np.flatnonzero(~np.broadcast_to(certain, count))
-    if guess is not None or len(unknown):
+    if guess is not None or nearest is not None or len(unknown):
         field.begin(guess, unknown)
     for step in range(SETTINGS.race.most_steps):
         waiting = field.still_running(keep, step)
@@ -162,20 +162,34 @@ def race(
     return field.crossings(keep)
 
 
+def _heights(below: Vector, above: Vector) -> tuple[Vector, Vector]:
+    """Return pairs of margins as they rise evenly: those that may be of probabilities as logarithms of odds.
+
+    Scores of networks and linear models level off as probabilities, and hardly bend as odds.
+    """
+    are_shares = (np.abs(below) <= 1) & (np.abs(above) <= 1)
+    low, high = (np.where(are_shares, log_odds(one), one) for one in (below, above))
+    return low, high
+
+
 @dataclass
 class _Field:
-    """The runners of all races: brackets of shares, and margins at their ends where there are scores."""
+    """The runners of all races: brackets of shares, and margins at their ends where there are scores.
+
+    `jumps` are those whose scores no straight line follows.
+    """
 
     rays: Rays
     group: Numbers
     low: Vector
     high: Vector
     margins: tuple[Vector, Vector] | None
-    tolerance: float
+    tolerance: Vector
 
     def __post_init__(self) -> None:
         self.alive = np.ones(len(self.low), dtype=bool)
         self.is_over = np.zeros(int(self.group[-1]) + 1, dtype=bool)
+        self.jumps = np.zeros(len(self.low), dtype=bool)
         if self.margins is not None:
             self.below, self.above = self.margins[0].copy(), self.margins[1].copy()
 
@@ -215,18 +229,23 @@ class _Field:
         return order[rank_within(group) < np.maximum(keep[group], (size + 1) // 2)]
 
     def begin(self, guess: Vector | None, unknown: Numbers) -> None:
-        """Ask each ray around where it may cross, or at common distances, and about unknown ends."""
+        """Ask each ray around where it may cross, or at common distances, and about unknown ends.
+
+        That it does not reach where its bracket begins is only expected, and asked about as well.
+        """
+        doubted = np.flatnonzero(self.low > 0)
         if guess is None:
             who, shares = self._common_distances(np.arange(len(self.low)))
         else:
             around = guess[:, None] * (1 + SETTINGS.descent.gain * np.array([-1, 1]))
             who, place = np.nonzero((around > self.low[:, None]) & (around < self.high[:, None]))
             shares = around[who, place]
-        order = np.argsort(np.concatenate([who, unknown]), kind="stable")
-        who = np.concatenate([who, unknown])[order]
-        shares = np.concatenate([shares, self.high[unknown]])[order]
+        ends = np.concatenate([self.low[doubted], shares, self.high[unknown]])
+        who = np.concatenate([doubted, who, unknown])
+        self.low[doubted] = 0.0
+        order = np.argsort(who, kind="stable")
         if len(who):
-            self._take_in(who, shares)
+            self._take_in(who[order], ends[order])
 
     def _take_in(self, who: Numbers, shares: Vector) -> None:
         """Ask about shares of rays, and narrow their brackets; shares of a ray come in order."""
@@ -258,11 +277,11 @@ class _Field:
         """Return rays, and shares of them at distances that those of a race have in common."""
         rays, group = self.rays, self.group[waiting]
         near, far = (rays.distances(end[waiting], waiting) for end in (self.low, self.high))
-        races = int(group[-1]) + 1
+        races = int(group.max(initial=0)) + 1
         size = np.bincount(group, minlength=races)
         settings = SETTINGS.race
         sections = settings.sections_at_once if rays.ledger.asks_widely else settings.sections
-        cuts = np.maximum(1, sections // np.maximum(size, 1)[group])
+        cuts = np.maximum(settings.parts - 1, sections // np.maximum(size, 1)[group])
         first, last = np.full(races, np.inf), np.full(races, -np.inf)
         np.minimum.at(first, group, near)
         np.maximum.at(last, group, far)
@@ -281,7 +300,20 @@ class _Field:
         return who[kept], shares[kept]
 
     def ask_at_secants(self, waiting: Numbers) -> None:
-        """Ask each ray where a straight line between its margins crosses zero, and a little to both sides."""
+        """Ask each ray where a straight line between its margins crosses zero, and a little to both sides.
+
+        One that this has narrowed down by little has a score that jumps, and is asked about as by labels.
+        """
+        jumping, waiting = waiting[self.jumps[waiting]], waiting[~self.jumps[waiting]]
+        before = (self.high - self.low)[waiting]
+        parts = self._common_distances(jumping), self._around_secants(waiting)
+        who, shares = (np.concatenate(pair) for pair in zip(*parts, strict=True))
+        order = np.argsort(who, kind="stable")
+        self._take_in(who[order], shares[order])
+        self.jumps[waiting] = 2 * (self.high - self.low)[waiting] > before
+
+    def _around_secants(self, waiting: Numbers) -> tuple[Numbers, Vector]:
+        """Return rays, and shares of them around where a straight line between their margins crosses zero."""
         low, high = self.low[waiting], self.high[waiting]
         wide = high - low
         middle = self._secants(waiting)
@@ -290,20 +322,21 @@ class _Field:
             aside = wide[:, None] * np.array(settings.aside_at_once)
         else:
             # A line is wrong by the square of how long it is.
-            wrong = np.maximum(wide * wide / high / 3, 0.45 * self.tolerance * high)
+            wrong = np.maximum(wide * wide / high / 3, 0.45 * self.tolerance[waiting] * high)
             off = np.minimum(wrong, settings.aside * wide)
             aside = off[:, None] * np.array([-1.0, 0.0, 1.0])
         shares = middle[:, None] + aside
         edge = SETTINGS.race.edge * wide[:, None]
         shares = np.sort(np.clip(shares, low[:, None] + edge, high[:, None] - edge), axis=1)
-        self._take_in(np.repeat(waiting, shares.shape[1]), shares.ravel())
+        return np.repeat(waiting, shares.shape[1]), shares.ravel()
 
     def _secants(self, who: Numbers) -> Vector:
         """Return where a straight line between the margins at the two ends crosses zero."""
         low, high = self.low[who], self.high[who]
-        gap = self.above[who] - self.below[who]
+        below, above = _heights(self.below[who], self.above[who])
+        gap = above - below
         fine = (gap > 0) & (gap < np.inf)
-        share = np.where(fine, -self.below[who] / np.where(fine, gap, 1.0), 0.5)
+        share = np.where(fine, -below / np.where(fine, gap, 1.0), 0.5)
         inside = SETTINGS.race.aside
         return low + np.clip(share, inside, 1 - inside) * (high - low)
 
