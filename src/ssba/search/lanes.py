@@ -98,11 +98,6 @@ def rank_within(group: Numbers) -> NDArray[np.int64]:
     return np.arange(len(group)) - np.repeat(begins, np.diff(np.append(begins, len(group))))
 
 
-def log_odds(lead: Vector | float) -> Vector:
-    """Return half of the log of the odds whose probabilities are so far apart."""
-    return np.asarray(np.arctanh(np.clip(lead, -1 + 1e-9, 1 - 1e-9)))
-
-
 @dataclass(frozen=True)
 class Herd:
     """Rows of several regions; those of a region stand next to each other."""

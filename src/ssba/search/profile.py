@@ -14,7 +14,7 @@ import numpy as np
 
 from ssba.arrays import blocks, choose
 from ssba.search.exchanges import nearest_few
-from ssba.search.lanes import Draws, first_of_each, log_odds
+from ssba.search.lanes import Draws, first_of_each
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
@@ -90,7 +90,7 @@ class Profile:
         )
         # Probabilities: it is their logits that add up in boosted trees and networks, not in forests.
         here = self.margin[:, None, None]
-        own, rise = log_odds(self.margin), log_odds(here + gain) - log_odds(here)
+        own, rise = _logit(self.margin), _logit(here + gain) - _logit(here)
         are_shares = np.abs(here + gain).max(axis=(1, 2)) <= 1
         own, rise = np.where(are_shares, own, self.margin), np.where(are_shares[:, None, None], rise, gain)
         begin = np.repeat([own, self.margin], [tried // 2, tried - tried // 2], axis=0).T
@@ -201,6 +201,11 @@ def _worth_it(gain: Matrix, cost: Matrix) -> tuple[Matrix, Matrix, Numbers]:
     gain = np.where(is_there, np.take_along_axis(gain, front, axis=-1), 0.0)
     cost = np.where(is_there, np.take_along_axis(cost, front, axis=-1), np.inf)
     return gain, cost, np.take_along_axis(order, front, axis=-1)
+
+
+def _logit(lead: Vector | float) -> Vector:
+    """Return half of the log of the odds whose probabilities are so far apart."""
+    return np.asarray(np.arctanh(np.clip(lead, -1 + 1e-9, 1 - 1e-9)))
 
 
 def profile_of(ledger: Ledger, rows: Matrix, at: Numbers) -> Profile:

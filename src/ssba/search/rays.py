@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssba.arrays import by_row, choose, like, namespace, row_sums
-from ssba.search.lanes import log_odds, rank_within
+from ssba.search.lanes import rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Cells, Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
@@ -160,16 +160,6 @@ def race(
         else:
             field.ask_at_secants(waiting)
     return field.crossings(keep)
-
-
-def _heights(below: Vector, above: Vector) -> tuple[Vector, Vector]:
-    """Return pairs of margins as they rise evenly: those that may be of probabilities as logarithms of odds.
-
-    Scores of networks and linear models level off as probabilities, and hardly bend as odds.
-    """
-    are_shares = (np.abs(below) <= 1) & (np.abs(above) <= 1)
-    low, high = (np.where(are_shares, log_odds(one), one) for one in (below, above))
-    return low, high
 
 
 @dataclass
@@ -333,10 +323,9 @@ class _Field:
     def _secants(self, who: Numbers) -> Vector:
         """Return where a straight line between the margins at the two ends crosses zero."""
         low, high = self.low[who], self.high[who]
-        below, above = _heights(self.below[who], self.above[who])
-        gap = above - below
+        gap = self.above[who] - self.below[who]
         fine = (gap > 0) & (gap < np.inf)
-        share = np.where(fine, -below / np.where(fine, gap, 1.0), 0.5)
+        share = np.where(fine, -self.below[who] / np.where(fine, gap, 1.0), 0.5)
         inside = SETTINGS.race.aside
         return low + np.clip(share, inside, 1 - inside) * (high - low)
 
