@@ -1,6 +1,7 @@
 """How each case is made: its table, its model, its rules; trained once and then read from a cache."""
 
 import hashlib
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -44,7 +45,10 @@ def build(name: str, folder: Path | None = None) -> Case:
             return case
     case = _train(name, folder)
     CACHE.mkdir(exist_ok=True)
-    joblib.dump(case, kept)
+    # Others may read it at any moment: it is there whole, or not at all.
+    own = kept.with_suffix(f".{os.getpid()}")
+    joblib.dump(case, own)
+    own.replace(kept)
     return case
 
 

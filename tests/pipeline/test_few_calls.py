@@ -115,7 +115,7 @@ def test_a_search_that_its_calls_ended_says_so() -> None:
 
 
 def test_a_model_can_say_itself_that_its_calls_are_dear() -> None:
-    model, data, queries = MODELS["forest"]()
+    model, data, queries = MODELS["logistic"]()
     counted = Counted(model, "labels")
     explainer = ssba.Explainer(ssba.Costly(counted), data, target=1)
     before = counted.calls

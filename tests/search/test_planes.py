@@ -406,25 +406,21 @@ class TestLabels:
         assert found[0] == 0
         assert cosine(found[1:], np.array([1.0, 1.0])) > 0.999
 
-    def test_with_few_columns_32_cells_take_two_calls(self) -> None:
+    def test_with_few_columns_each_call_divides_by_more(self) -> None:
+        """32 cells are eight times four: seven rows a column, then three."""
         one = lane(NUMBERS, ORIGIN, judge_of(margin, "labels"))
         by_labels(one, ON_PLANE, (0.05, 2.0, 5))
-        # Eight parts, then four: seven and three rows a column.
         assert [len(rows) for rows, _ in one.calls] == [7 * 4, 3 * 4]
 
-    def test_with_many_columns_they_take_five_of_one_row_a_column(self) -> None:
-        assert self.looks_at_many(32) == [12] * 5
-
-    def test_with_many_columns_six_cells_take_two_calls_of_two_rows_and_one_row_a_column(self) -> None:
-        assert self.looks_at_many(6) == [2 * 12, 12]
-
-    def looks_at_many(self, cells: int) -> list[int]:
-        """Return how many rows the calls of a look at twelve columns have."""
+    @pytest.mark.parametrize(("cells", "calls"), [(32, [12] * 5), (6, [2 * 12, 12])])
+    def test_with_many_columns_it_costs_a_row_or_two_a_column_and_call(
+        self, cells: int, calls: list[int]
+    ) -> None:
         where = setting(np.random.default_rng(0).normal(size=(40, 12)), scale="none")
         one = lane(where, [0.0] * 12, judge_of(lambda Z: Z.sum(axis=1) - 2, "labels"))
         how = np.array([0.05]), np.array([2.0]), np.array([cells])
         label_normals(one.ledger, np.full((1, 12), 1 / 6), one.at, how, np.zeros((1, 12)))
-        return [len(rows) for rows, _ in one.calls]
+        assert [len(rows) for rows, _ in one.calls] == calls
 
     def test_every_row_has_a_look_of_its_own(self) -> None:
         two = lanes(NUMBERS, [ORIGIN, ORIGIN], judge_of(margin, "labels"))
@@ -434,16 +430,6 @@ class TestLabels:
         # Four parts at once; eight parts four times.
         assert two.ledger.asked.tolist() == [3 * 4, 4 * 7 * 4]
         assert cosine(found[1], NORMAL) > 0.9999 > cosine(found[0], NORMAL)
-
-    def test_a_row_beyond_the_boundary_is_located_in_the_same_calls(self) -> None:
-        one = lane(NUMBERS, ORIGIN, judge_of(margin, "labels"))
-        how = np.array([0.01]), np.array([8.0]), np.array([4096])
-        z, loose = 1.009 * ON_PLANE[None], np.array([0.01])
-        found = label_normals(one.ledger, z, one.at, how, np.zeros((1, 4)), loose)
-        assert cosine(found[0], NORMAL) > 0.9999
-        assert one.ledger.calls.tolist() == [4]
-        unaware = label_normals(one.ledger, z, one.at, how, np.zeros((1, 4)))
-        assert cosine(unaware[0], NORMAL) < cosine(found[0], NORMAL)
 
     def test_only_rows_inside_the_bounds_are_asked_about(self) -> None:
         one = lane(NUMBERS, ORIGIN, judge_of(margin, "labels"), "x0 <= 2.5", "x1 >= -0.5")

@@ -23,7 +23,6 @@ class Ways:
     `optimal`: the boundary there is at a right angle to the way from the query, so that no small step
     helps. `stalled`: steps that should have helped did not. `flat`: scores do not change around the row, as
     those of trees do not. `straight`: the boundary has had one and the same normal on all of the way.
-    `loose` is by which share of its distance a row may lie beyond the boundary, zero where nobody knows.
     `normal` is the last one seen, in scaled units; `width`, `steepest` and `cells` are how closely labels
     are looked at next. `points` and `normals` are the last planes seen, `planes` how many of them there are.
     """
@@ -32,7 +31,6 @@ class Ways:
     row: Matrix
     distance: Vector
     margin: Vector
-    loose: Vector
     normal: Matrix
     width: Vector
     steepest: Vector
@@ -76,7 +74,7 @@ class Ways:
         self.cells[numbers] = look.cells
 
 
-def ways_from(ledger: Ledger, rows: Matrix, at: Numbers, margin: Vector | None, loose: float = 0.0) -> Ways:
+def ways_from(ledger: Ledger, rows: Matrix, at: Numbers, margin: Vector | None) -> Ways:
     """Return ways down that begin at rows."""
     count = len(rows)
     xp, no = namespace(rows), np.zeros(count, dtype=bool)
@@ -86,7 +84,6 @@ def ways_from(ledger: Ledger, rows: Matrix, at: Numbers, margin: Vector | None, 
         row=rows,
         distance=ledger.distance(rows, at),
         margin=np.zeros(count) if margin is None else margin,
-        loose=np.full(count, loose),
         normal=xp.zeros_like(rows),
         width=np.zeros(count),
         steepest=np.zeros(count),
@@ -199,7 +196,7 @@ class _Descent:
 
     @property
     def tolerance(self) -> float:
-        return SETTINGS.descent.gain / 2 if self.by_labels else SETTINGS.descent.roughly
+        return SETTINGS.descent.tight if self.by_labels else SETTINGS.descent.roughly
 
     def round(
         self, ways: Ways, spots: Matrix, other_face: Mask, ceiling: Vector | None
@@ -219,7 +216,7 @@ class _Descent:
         going = fresh.copy()
         if ceiling is not None:
             going &= aim <= ceiling
-        near = going & ~other_face & (aim > ways.distance * (1 - gain / 2))
+        near = going & ~other_face & (aim > ways.distance * (1 - gain / 4))
         sure = near & ((ways.weak > 0) | (not self.by_labels))
         ways.optimal |= sure
         again = near & ~sure
@@ -266,8 +263,7 @@ class _Descent:
         normals = xp.zeros_like(spots)
         if len(fine):
             how = look[0][fine], look[1][fine], look[2][fine]
-            loose = np.where(other_face, self.tolerance, ways.loose)[fine]
-            seen = label_normals(ledger, choose(spots, fine), at[fine], how, choose(guess, fine), loose)
+            seen = label_normals(ledger, choose(spots, fine), at[fine], how, choose(guess, fine))
             put(normals, fine, unit(seen)[0])
         return normals
 
@@ -310,9 +306,7 @@ class _Descent:
             plane=(ways.points[:, -1], ways.normals[:, -1]),
         )
         all_aims = aims[0] if len(aims) == 1 else namespace(foot).concat(aims)
-        # A boundary that bends toward the query is nearer than its plane, seldom by more than this.
-        expected = np.maximum(0.97 * aim, 2 * aim - ways.distance)
-        row, margin, found = stepper.step_to(all_aims, np.concatenate(who), expected)
+        row, margin, found = stepper.step_to(all_aims, np.concatenate(who), 0.97 * aim)
         self._look_on(ways)
         distance = self.ledger.distance(row, ways.at)
         found &= distance < ways.distance
@@ -320,19 +314,18 @@ class _Descent:
         nearer = np.flatnonzero(found)
         put(ways.row, nearer, choose(row, nearer))
         ways.distance[nearer] = distance[nearer]
-        ways.loose[nearer] = self.tolerance
         if margin is not None:
             ways.margin[nearer] = margin[nearer]
         ways.width[~found] *= 0.3
         return self._beyond(ways, np.flatnonzero(~found & (ways.weak == 1)), foot)
 
     def _look_on(self, ways: Ways) -> None:
-        """Look nearer next, for slopes that differ from the last plane's by no more than it may be wrong."""
+        """Look nearer next, around a guess for slopes that differ little from the last plane's."""
         many = self.ledger.regions.columns_moving[ways.at] > SETTINGS.race.few_columns
         guessed = many & self.ledger.metric.adds_squares
         ways.width = np.where(guessed, np.maximum(0.01, 0.5 * ways.width), ways.width)
         least, less = np.where(guessed, 0.12, 0.3), np.where(guessed, 0.25, 0.5)
-        ways.steepest = np.maximum(least, np.minimum(less, 1 / ways.cells) * ways.steepest)
+        ways.steepest = np.maximum(least, less * ways.steepest)
         ways.cells = np.where(guessed, SETTINGS.descent.next_look.cells, SETTINGS.steps.look.cells)
 
     def _beyond(self, ways: Ways, blocked: Numbers, foot: Matrix) -> tuple[Numbers, Matrix]:

@@ -93,7 +93,7 @@ def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: D
         hits = ledger.ask(rows, of).reached
         at, group = np.unique(of[hits], return_inverse=True)
         crossings = race(rays_to(ledger, rows[hits], of[hits]), group, 2, SETTINGS.descent.tight)
-        ways = ways_from(ledger, crossings.rows, at[crossings.group], None, SETTINGS.descent.tight)
+        ways = ways_from(ledger, crossings.rows, at[crossings.group], None)
         if start_margin is not None and len(ways.at):
             ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
         descend(ledger, ways, start_margin, SETTINGS.descent.rounds)
@@ -159,9 +159,8 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector |
     useful = np.flatnonzero((rays.a > 0) & (rays.distances(np.zeros(len(rays.a))) < before[rays.at]))
     rays = rays.take(useful)
     names, group = np.unique(rays.at, return_inverse=True)
-    tolerance = SETTINGS.descent.first_tolerance
-    crossings = race(rays, group, SETTINGS.columns.followed, tolerance)
-    ways = ways_from(ledger, crossings.rows, names[crossings.group], None, tolerance)
+    crossings = race(rays, group, SETTINGS.columns.followed, SETTINGS.descent.tight)
+    ways = ways_from(ledger, crossings.rows, names[crossings.group], None)
     if start_margin is not None and len(ways.at):
         ways.margin = np.asarray(ledger.ask(ways.row, ways.at).margin)
     descend(ledger, ways, start_margin, 2)

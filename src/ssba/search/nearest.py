@@ -286,7 +286,7 @@ def _race_and_descend(search: Search) -> None:
 
 def _ways_to(search: Search, kinds: Sequence[tuple[Ends, int]]) -> Ways:
     """Return ways down from where rays to ends cross the boundary, up to so many of each kind and region."""
-    ledger = search.ledger
+    ledger, settings = search.ledger, SETTINGS.descent
     kind = np.repeat(np.arange(len(kinds)), [len(ends.at) for ends, _ in kinds])
     at = np.concatenate([ends.at for ends, _ in kinds])
     order = np.lexsort((kind, at))
@@ -298,10 +298,9 @@ def _ways_to(search: Search, kinds: Sequence[tuple[Ends, int]]) -> Ways:
         margins = search.start_margin[at], told[order]
     races, group = np.unique(at * len(kinds) + kind, return_inverse=True)
     keep = np.array([most for _, most in kinds])[races % len(kinds)]
-    tolerance = SETTINGS.descent.first_tolerance
+    tolerance = settings.gain if margins is None else settings.first_tolerance
     crossings = race(rays_to(ledger, choose(rows, order), at), group, keep, tolerance, margins=margins)
-    at = races[crossings.group] // len(kinds)
-    return ways_from(ledger, crossings.rows, at, crossings.margin, tolerance)
+    return ways_from(ledger, crossings.rows, races[crossings.group] // len(kinds), crossings.margin)
 
 
 def _guess_normals(search: Search, ways: Ways) -> None:

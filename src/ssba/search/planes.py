@@ -117,7 +117,6 @@ def label_normals(
     at: Numbers,
     look: tuple[Vector, Vector, Numbers],
     guess: Matrix,
-    loose: Vector | None = None,
 ) -> Matrix:
     """Return the boundary's normals near rows from labels alone, in scaled units.
 
@@ -125,87 +124,51 @@ def label_normals(
     turned toward a column is one component of its gradient, which is tangent to the ray; ``v - grad log r``
     is normal to the boundary, exactly so for a plane, where v is the ray's direction. `look` are, for each
     row, the angle to turn by, the steepest slope to tell, and how many cells of slopes are told apart up to
-    it; slopes are looked for around those of the plane with the normal `guess`, where it is not zero. Rows
-    lie beyond the boundary by up to `loose` of their radius, which is found out in the same calls.
+    it; slopes are looked for around those of the plane with the normal `guess`, where it is not zero.
     """
-    regions, xp, there = ledger.regions, namespace(z), like(at, z)
+    regions = ledger.regions
+    xp, there = namespace(z), like(at, z)
+    start = choose(regions.start, there)
     columns = _looked_at(ledger, z, at)
-    v, radius = unit(xp.where(columns, (z - choose(regions.start, there)) / regions.scale, 0.0))
+    v, radius = unit(xp.where(columns, (z - start) / regions.scale, 0.0))
     probes = Probes.of(columns & by_row(radius > _NO_GAP, z))
     who, owner, cell = probes.who, probes.owner, probes.cell
-    loose = np.zeros(len(z)) if loose is None else loose
-    # Turned by less, slopes would tell no more than how loose the row is.
-    width, steepest = np.maximum(look[0], loose / look[1])[who], look[1][who]
+    width, steepest, cells = look[0][who], look[1][who], look[2][who]
     # Turn each ray to the side on which its column has room.
     reach = z[owner, cell] + like(width * radius[who], z) * regions.scale[cell]
     side = to_numpy(xp.where(reach <= regions.high[choose(there, owner), cell], 1.0, -1.0))
     directions = probes.rows(v, v[owner, cell] + like(side * width, z))
     directions /= xp.sqrt(xp.sum(directions * directions, axis=1))[:, None]
     middle = side * to_numpy(_slopes_of(v, guess)[owner, cell])
-    straight = np.flatnonzero((radius > _NO_GAP) & (loose > 0))
-    own = np.concatenate([who, straight])
-    turned = _Turned(ledger, z, at, columns, radius, own, xp.concat([directions, choose(v, straight)]))
-    low = np.concatenate([(middle - steepest) * width - 0.5 * loose[who], -loose[straight]])
-    wide = np.concatenate([2 * steepest * width, loose[straight]])
-    crossed = _narrowed(turned, low, wide, look[2][own])
-    beyond = np.zeros(len(z))
-    beyond[straight] = crossed[len(who) :]
-    slopes = xp.zeros_like(v)
-    slopes[owner, cell] = like(side * (crossed[: len(who)] - beyond[who]) / width, z)
-    return xp.where(columns, v - slopes, 0.0)
+    low = (middle - steepest) * width
+    wide = 2 * steepest * width
+    # With few columns calls have few rows: it costs little to divide by more.
+    widely = ledger.asks_widely | (regions.columns_moving[at] <= SETTINGS.race.few_columns)
+    most = np.where(widely, SETTINGS.race.parts_at_once, SETTINGS.race.parts)[who]
 
-
-@dataclass(frozen=True)
-class _Turned:
-    """Rays through rows that are turned toward one column each, and straight ones: whose, and which way."""
-
-    ledger: Ledger
-    z: Matrix
-    at: Numbers
-    columns: Cells
-    radius: Vector
-    own: Numbers
-    directions: Matrix
-
-    @property
-    def parts(self) -> Numbers:
-        """Into how many parts what is left of each ray is divided at most.
-
-        With few columns calls have few rows: it costs little to divide by more.
-        """
-        few = self.ledger.regions.columns_moving[self.at] <= SETTINGS.race.few_columns
-        widely = few | self.ledger.asks_widely
-        return np.where(widely, SETTINGS.race.parts_at_once, SETTINGS.race.parts)[self.own]
-
-    def reach(self, ray: Numbers, far: Vector) -> Mask:
-        """Ask rays at logarithms of shares of their radius."""
-        mine = self.own[ray]
-        at, far = self.at[mine], self.radius[mine] * np.exp(far)
-        rows = in_blocks(self._rows, self.z.shape[1], like(mine, self.z), ray, far, at)
-        return self.ledger.ask(rows, at).reached
-
-    def _rows(self, mine: Array, ray: Numbers, far: Vector, at: Numbers) -> Matrix:
-        regions, z = self.ledger.regions, self.z
-        rows = choose(self.directions, ray)
+    def turned(mine: Array, probe: Numbers, far: Vector, of: Numbers) -> Matrix:
+        rows = choose(directions, probe)
         rows *= by_row(far, z)
         rows *= regions.scale
-        rows += choose(regions.start, like(at, z))
-        return regions.snap(namespace(z).where(choose(self.columns, mine), rows, choose(z, mine)), at)
+        rows += choose(start, mine)
+        return regions.snap(xp.where(choose(columns, mine), rows, choose(z, mine)), of)
 
-
-def _narrowed(turned: _Turned, low: Vector, wide: Vector, cells: Numbers) -> Vector:
-    """Return the middles of the cells in which rays cross, of so many from `low` on."""
     while (cells > 1).any():
-        parts = _parts_of(cells, turned.parts)
+        parts = _parts_of(cells, most)
         cells = cells // parts
-        ray = np.repeat(np.arange(len(low)), parts - 1)
-        place = rank_within(ray)
-        wide = wide / parts
-        reached = turned.reach(ray, low[ray] + wide[ray] * (place + 1))
+        probe = np.repeat(np.arange(len(who)), parts - 1)
+        place = rank_within(probe)
+        wide /= parts
+        far = radius[who[probe]] * np.exp(low[probe] + wide[probe] * (place + 1))
+        of = at[who[probe]]
+        rows = in_blocks(turned, z.shape[1], like(who[probe], z), probe, far, of)
+        reached = ledger.ask(rows, of).reached
         first = parts - 1
-        np.minimum.at(first, ray[reached], place[reached])
-        low = low + first * wide
-    return low + 0.5 * wide
+        np.minimum.at(first, probe[reached], place[reached])
+        low += first * wide
+    slopes = xp.zeros_like(v)
+    slopes[owner, cell] = like(side * (low + 0.5 * wide) / width, z)
+    return xp.where(columns, v - slopes, 0.0)
 
 
 def _parts_of(cells: Numbers, most: Numbers) -> Numbers:

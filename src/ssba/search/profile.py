@@ -204,7 +204,7 @@ def _worth_it(gain: Matrix, cost: Matrix) -> tuple[Matrix, Matrix, Numbers]:
 
 
 def _logit(lead: Vector | float) -> Vector:
-    """Return half of the log of the odds whose probabilities are so far apart."""
+    """Return the log of the odds whose probabilities are so far apart."""
     return np.asarray(np.arctanh(np.clip(lead, -1 + 1e-9, 1 - 1e-9)))
 
 

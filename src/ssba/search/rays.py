@@ -149,7 +149,7 @@ def race(
     keep = np.broadcast_to(keep, int(group[-1]) + 1)
     field = _Field(rays, group, begin, np.ones(count), margins, np.broadcast_to(tolerance, count))
     unknown = np.flatnonzero(~np.broadcast_to(certain, count))
-    if guess is not None or nearest is not None or len(unknown):
+    if guess is not None or len(unknown):
         field.begin(guess, unknown)
     for step in range(SETTINGS.race.most_steps):
         waiting = field.still_running(keep, step)
@@ -164,10 +164,7 @@ def race(
 
 @dataclass
 class _Field:
-    """The runners of all races: brackets of shares, and margins at their ends where there are scores.
-
-    `jumps` are those whose scores no straight line follows.
-    """
+    """The runners of all races: brackets of shares, and margins at their ends where there are scores."""
 
     rays: Rays
     group: Numbers
@@ -179,7 +176,6 @@ class _Field:
     def __post_init__(self) -> None:
         self.alive = np.ones(len(self.low), dtype=bool)
         self.is_over = np.zeros(int(self.group[-1]) + 1, dtype=bool)
-        self.jumps = np.zeros(len(self.low), dtype=bool)
         if self.margins is not None:
             self.below, self.above = self.margins[0].copy(), self.margins[1].copy()
 
@@ -219,23 +215,18 @@ class _Field:
         return order[rank_within(group) < np.maximum(keep[group], (size + 1) // 2)]
 
     def begin(self, guess: Vector | None, unknown: Numbers) -> None:
-        """Ask each ray around where it may cross, or at common distances, and about unknown ends.
-
-        That it does not reach where its bracket begins is only expected, and asked about as well.
-        """
-        doubted = np.flatnonzero(self.low > 0)
+        """Ask each ray around where it may cross, or at common distances, and about unknown ends."""
         if guess is None:
             who, shares = self._common_distances(np.arange(len(self.low)))
         else:
             around = guess[:, None] * (1 + SETTINGS.descent.gain * np.array([-1, 1]))
             who, place = np.nonzero((around > self.low[:, None]) & (around < self.high[:, None]))
             shares = around[who, place]
-        ends = np.concatenate([self.low[doubted], shares, self.high[unknown]])
-        who = np.concatenate([doubted, who, unknown])
-        self.low[doubted] = 0.0
-        order = np.argsort(who, kind="stable")
+        order = np.argsort(np.concatenate([who, unknown]), kind="stable")
+        who = np.concatenate([who, unknown])[order]
+        shares = np.concatenate([shares, self.high[unknown]])[order]
         if len(who):
-            self._take_in(who[order], ends[order])
+            self._take_in(who, shares)
 
     def _take_in(self, who: Numbers, shares: Vector) -> None:
         """Ask about shares of rays, and narrow their brackets; shares of a ray come in order."""
@@ -267,11 +258,11 @@ class _Field:
         """Return rays, and shares of them at distances that those of a race have in common."""
         rays, group = self.rays, self.group[waiting]
         near, far = (rays.distances(end[waiting], waiting) for end in (self.low, self.high))
-        races = int(group.max(initial=0)) + 1
+        races = int(group[-1]) + 1
         size = np.bincount(group, minlength=races)
         settings = SETTINGS.race
         sections = settings.sections_at_once if rays.ledger.asks_widely else settings.sections
-        cuts = np.maximum(settings.parts - 1, sections // np.maximum(size, 1)[group])
+        cuts = np.maximum(1, sections // np.maximum(size, 1)[group])
         first, last = np.full(races, np.inf), np.full(races, -np.inf)
         np.minimum.at(first, group, near)
         np.maximum.at(last, group, far)
@@ -290,20 +281,7 @@ class _Field:
         return who[kept], shares[kept]
 
     def ask_at_secants(self, waiting: Numbers) -> None:
-        """Ask each ray where a straight line between its margins crosses zero, and a little to both sides.
-
-        One that this has narrowed down by little has a score that jumps, and is asked about as by labels.
-        """
-        jumping, waiting = waiting[self.jumps[waiting]], waiting[~self.jumps[waiting]]
-        before = (self.high - self.low)[waiting]
-        parts = self._common_distances(jumping), self._around_secants(waiting)
-        who, shares = (np.concatenate(pair) for pair in zip(*parts, strict=True))
-        order = np.argsort(who, kind="stable")
-        self._take_in(who[order], shares[order])
-        self.jumps[waiting] = 2 * (self.high - self.low)[waiting] > before
-
-    def _around_secants(self, waiting: Numbers) -> tuple[Numbers, Vector]:
-        """Return rays, and shares of them around where a straight line between their margins crosses zero."""
+        """Ask each ray where a straight line between its margins crosses zero, and a little to both sides."""
         low, high = self.low[waiting], self.high[waiting]
         wide = high - low
         middle = self._secants(waiting)
@@ -318,7 +296,7 @@ class _Field:
         shares = middle[:, None] + aside
         edge = SETTINGS.race.edge * wide[:, None]
         shares = np.sort(np.clip(shares, low[:, None] + edge, high[:, None] - edge), axis=1)
-        return np.repeat(waiting, shares.shape[1]), shares.ravel()
+        self._take_in(np.repeat(waiting, shares.shape[1]), shares.ravel())
 
     def _secants(self, who: Numbers) -> Vector:
         """Return where a straight line between the margins at the two ends crosses zero."""

@@ -28,13 +28,12 @@ class RaceSettings:
     # ends, and to both sides of it by at most as much.
     aside: float = 0.1
     # Each call of a look divides what is left into so many parts: 3, then 2 take as many rows as 3 halvings.
-    # With 6 labels take 9% more rows. Rays of a race are asked about at one distance less: with one distance
-    # in place of two networks take 4 calls more, with three 4% more rows.
+    # With 6 labels take 9% more rows.
     parts: int = 3
     # Where calls are dear: parts of a look, distances of a race and shares beside a secant in one call. Looks
-    # at few columns have few rows, and are divided as much: heart-svc takes 35 calls instead of 42, and 11%
-    # more rows.
-    parts_at_once: int = 9
+    # at few columns have few rows, and are divided as much: heart-svc takes 47 calls by labels instead of 57,
+    # and 12% more rows.
+    parts_at_once: int = 8
     sections_at_once: int = 63
     aside_at_once: tuple[float, ...] = (-0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2)
 
@@ -101,17 +100,14 @@ class DescentSettings:
     # Slopes of scores are differences over this share of the distance; a climb ends with steps of this share
     # of a column's range.
     near: float = 1e-3
-    # Looks by labels: the first, those of further ways, those around the last plane. 27 cells take three
-    # calls, 32 five; with 9 logistic regression takes 8% more rows. With half of the second synthetic-20-mlp
-    # ends 2% farther, with double 1%.
-    first_look: Look = Look(width=0.05, steepest=2.0, cells=27)
+    # Looks by labels: the first, those of further ways, those around the last plane. With half of the second
+    # synthetic-20-mlp ends 2% farther, with double 1%.
+    first_look: Look = Look(width=0.05, steepest=2.0, cells=32)
     quick_look: Look = Look(width=0.05, steepest=1.6, cells=4)
     next_look: Look = Look(width=0.05, steepest=0.6, cells=6)
-    # How closely crossings are known: the first ones; other arms and broad steps, on the way down by scores;
-    # the last one. Ways down by labels know them to half of a gain, and looks more closely: with a fifth of
-    # it they take 4 calls more, with all of it networks end 0.1% farther. Normals whose cosine lacks no more
-    # than the last of 1 are those of one plane; rows of a herd lie apart by more than the first.
-    first_tolerance: float = 0.01
+    # How closely crossings are known: the first ones by scores; on the way down by labels and by scores; the
+    # last one. Normals whose cosine lacks no more than the last of 1 are those of one plane.
+    first_tolerance: float = 0.03
     tight: float = 4e-4
     roughly: float = 5e-3
     closely: float = 4e-5
