@@ -291,7 +291,7 @@ class Surroundings:
         return np.asarray(np.isfinite(cost) & (cost <= max(within, float(cost.min())) * (1 + _HAIR)))
 
     def size(self, within: float = np.inf) -> int:
-        """Return at least the size of the choices that cost no more than that."""
+        """Return what the size of the choices that cost no more than that is at most."""
         alive, leaves = self._alive(within), self.trees.leaves
         asked = np.add.reduceat(np.append(alive[leaves.leaf], False), leaves.first[:-1])
         asked[np.diff(leaves.first) == 0] = 0
