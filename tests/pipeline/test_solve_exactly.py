@@ -26,7 +26,7 @@ import ssba
 from ssba.engine import judging
 from ssba.pipeline import solve_exactly
 from ssba.whitebox import exact, read_model
-from ssba.whitebox.exact import Exact, nearest_exact
+from ssba.whitebox.exact import nearest_exact
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -335,20 +335,23 @@ class TestAuto:
         answer = explainer.explain(self.QUERIES[0], **options)
         assert (answer.evidence.lower_bound, answer.evidence.unproved) == (None, None)
 
-    def test_opened_trees_need_no_search_where_the_nearest_row_is_all_that_is_asked(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(exact, "_by_boxes", lambda near, question, row, *_: Exact(row, 0.0, proved=False))
-        explainer, few = self.explainer(), 80
-        told = explainer.explain(self.QUERIES[0])
-        assert told.evidence.proof is None
+    def test_over_many_columns_opened_trees_need_no_search_for_the_nearest_row(self) -> None:
+        """160 columns, of which the forest looks at many; the search through a function is farther."""
+        rows = np.random.default_rng(1).normal(size=(300, 160))
+        above = rows[:, :4].sum(axis=1) + rows[:, 4:8].prod(axis=1) > 0.3
+        forest = RandomForestClassifier(30, random_state=0).fit(rows, above)
+        query = rows[~forest.predict(rows)][0]
+        explainer, few = ssba.Explainer(forest, rows, target=True), 80
+        told = explainer.explain(query)
         assert told.rows_used < few
-        searched = explainer.explain(self.QUERIES[0], prove=False)
+        searched = explainer.explain(query, prove=False)
         assert searched.rows_used > few
         assert told.best is not None
         assert searched.best is not None
-        assert told.best.distance <= searched.best.distance * 1.001
-        assert explainer.explain(self.QUERIES[0], k=3).rows_used > few
+        assert told.best.distance <= searched.best.distance
+        assert explainer.explain(query, k=3).rows_used > few
+        fixed = [ssba.fixed(f"x{j}") for j in range(20)]
+        assert explainer.explain(query, fixed).rows_used > few
 
     def test_a_large_model_stays_closed_until_a_proof_is_asked_for(
         self, monkeypatch: pytest.MonkeyPatch

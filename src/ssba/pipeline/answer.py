@@ -383,12 +383,12 @@ def search_queries(states: States) -> None:
     if not states:
         return
     course = states[0].limits.course
-    wanting = [state for state in states if not is_told_by_trees(state)]
-    plain = [state for state in wanting if state.options.max_changes is None and not state.has_enough]
+    plain = [state for state in states if state.options.max_changes is None and not state.has_enough]
+    plain = [state for state in plain if not is_told_by_trees(state)]
     exact: set[int] = set()
     run_stages(plain, [_in_shells(state, exact) for state in plain])
     search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])
-    few = [state for state in wanting if state.options.max_changes is not None]
+    few = [state for state in states if state.options.max_changes is not None]
     course.reach(few, Stage.NEAREST, part=0)
     run_stages(few, [search_few(state, int(state.options.max_changes or 0)) for state in few])
     course.reach(states, Stage.NEAREST)

@@ -20,6 +20,7 @@ from ssba.pipeline.course import Stage
 from ssba.pipeline.nearest_rows import run_stages
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive
+from ssba.search.settings import SETTINGS
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import (
     Exact,
@@ -72,10 +73,10 @@ def solve_exactly(states: States) -> list[QueryState]:
 
 
 def is_told_by_trees(state: QueryState) -> bool:
-    """Whether opened trees gave a near row where nothing but the nearest is asked for.
+    """Whether opened trees over very many columns gave a near row, where the nearest is all that is asked for.
 
-    What a search would add to it, little as it is, takes thousands of model rows. Where linear rows tie
-    columns to each other a search finds more.
+    There a search takes its whole budget and finds nothing nearer. With fewer columns it sometimes does, as
+    where linear rows tie columns to each other, or few of them may change.
     """
     found, options = state.found, state.options
     return (
@@ -84,7 +85,11 @@ def is_told_by_trees(state: QueryState) -> bool:
         and found.has_hits
         and options.k == 1
         and options.price == 1
-        and all(region.linear is None for region in state.query.regions)
+        and options.max_changes is None
+        and all(
+            region.linear is None and region.free.sum() > SETTINGS.narrow.columns
+            for region in state.query.regions
+        )
         and not is_contradicted(state)
     )
 
