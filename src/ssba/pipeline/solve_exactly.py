@@ -73,7 +73,7 @@ def solve_exactly(states: States) -> list[QueryState]:
 
 
 def is_told_by_trees(state: QueryState) -> bool:
-    """Whether opened trees over very many columns gave a near row, where the nearest is all that is asked for.
+    """Whether opened trees over very many columns gave a near row, and the nearest is all that is asked for.
 
     There a search takes its whole budget and finds nothing nearer. With fewer columns it sometimes does, as
     where linear rows tie columns to each other, or few of them may change.
