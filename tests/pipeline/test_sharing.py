@@ -27,6 +27,7 @@ from tests.support import every
 import ssba
 from ssba import interrupts
 from ssba.errors import ArgumentError, ModelError, SsbaWarning, StoppedError
+from ssba.pipeline import sharing
 
 _rng = np.random.default_rng(8)
 X = _rng.normal(size=(250, 4))
@@ -109,6 +110,21 @@ class TestRefused:
         explainer = ssba.Explainer(otherwise_in_workers, X, target=True)
         with pytest.raises(ModelError, match="answers otherwise in another process"):
             explainer.explain_many(QUERIES, workers=2)
+
+    def test_every_part_of_one_worker_is_told_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whichever worker takes both parts, the second one does not fail for want of the job."""
+        monkeypatch.setattr(sharing, "_HELD", {})
+
+        class Otherwise:
+            @property
+            def blueprint(self) -> Any:
+                raise ModelError("it answers otherwise")
+
+        monkeypatch.setattr("ssba.pipeline.sharing.pickle.loads", lambda data: Otherwise())
+        sharing._begin(b"", sharing._Lines())
+        for place in range(2):
+            with pytest.raises(ModelError, match="otherwise"):
+                sharing._explain(sharing._Part(place, ()))
 
     def test_a_row_that_the_model_fails_on_is_named(self) -> None:
         explainer = ssba.Explainer(fails_on_large, X, target=True)

@@ -226,6 +226,8 @@ def _job() -> tuple[Job, Engine]:
     """Read the job and build its engine, with the first part: what goes wrong then is told as an error."""
     if "job" not in _HELD:
         # It comes from the process that started this one.
-        job: Job = pickle.loads(_HELD.pop("data"))  # noqa: S301
+        job: Job = pickle.loads(_HELD["data"])  # noqa: S301
         _HELD.update(job=job, engine=job.blueprint.built(_OTHERWISE))
+        # Kept until then: what goes wrong with one part goes wrong with the next one, too.
+        del _HELD["data"]
     return _HELD["job"], _HELD["engine"]
