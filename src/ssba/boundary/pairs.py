@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import Array, like, namespace
+from ssba.arrays import Array, choose, like
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,10 @@ class PairStream:
 
     def take(self, positions: Array) -> tuple[Array, Array]:
         """Return the row numbers on both sides for an array of positions."""
-        xp = namespace(positions)
         count_a, count_b = self.order_a.shape[0], self.order_b.shape[0]
         place = positions % count_a
-        shift = xp.take(self.shifts, positions // count_a)
-        return xp.take(self.order_a, place), xp.take(self.order_b, (place + shift) % count_b)
+        shift = choose(self.shifts, positions // count_a)
+        return choose(self.order_a, place), choose(self.order_b, (place + shift) % count_b)
 
 
 def pair_stream(count_a: int, count_b: int, seed: int, reference: Array | None = None) -> PairStream:

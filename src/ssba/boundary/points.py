@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ssba.arrays import Array, counting, namespace, to_numpy
+from ssba.arrays import Array, choose, counting, to_numpy
 from ssba.boundary.bisection import Asking, Path, bisect
 from ssba.boundary.crossings import every_crossing
 from ssba.boundary.pairs import PairStream, pair_stream
@@ -78,9 +78,8 @@ class Stream:
 
     def points_of(self, positions: range) -> Asking[Array]:
         """Search for the boundary points of the pairs at some positions."""
-        xp = namespace(self.sides.leaving)
         a, b = self._pairs.take(counting(positions.start, positions.stop, self.sides.leaving))
-        start, end = xp.take(self.sides.leaving, a, axis=0), xp.take(self.sides.reaching, b, axis=0)
+        start, end = choose(self.sides.leaving, a), choose(self.sides.reaching, b)
         how = self.sampling
         if how.resolution > 1:
             points, _ = yield from every_crossing(start, end, how.path, how.tolerance, how.resolution)

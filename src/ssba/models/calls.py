@@ -265,7 +265,7 @@ class _Reading:
 
 def _above(raw: Array, threshold: float) -> Array:
     xp = namespace(raw)
-    numbers: Array = xp.astype(raw > threshold, xp.int64)
+    numbers: Array = xp.astype(raw > threshold, xp.uint8)
     return numbers
 
 

@@ -46,7 +46,8 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
     def like() -> Any:
         # Looked up for each call: the user may move the module to another device in between.
         tensors = itertools.chain(module.parameters(), module.buffers())
-        return next((tensor for tensor in tensors if tensor.is_floating_point()), torch.empty(0))
+        found = next((tensor for tensor in tensors if tensor.is_floating_point()), None)
+        return torch.empty(0) if found is None else found
 
     def tensors_of(rows: Any) -> Any:
         answer = module(rows)
