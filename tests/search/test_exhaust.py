@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import TORCH, answered, labels_only, on_torch, setting
+from tests.support import answered, labels_only, setting
 
-from ssba.arrays import to_numpy
 from ssba.columns.distance import Norm
 from ssba.columns.features import categorical, integer, numeric
 from ssba.constraints.constraint import constraint
@@ -86,15 +85,6 @@ def test_a_missing_cell_stays_missing_or_takes_a_legal_value() -> None:
     rows = legal_rows_within(mine.region(query, *held, "a may be filled"), mine.metric, np.inf, most=50)
     assert rows is not None
     assert sorted(rows[1:, 0]) == [float(value) for value in range(10)]
-
-
-def test_torch_gives_the_same_rows() -> None:
-    mine = setting(FRAME, KINDS)
-    region = mine.region({"a": 3, "b": 0.5, "c": "u", "d": 0.2}, "d == x.d", "a - b <= 4")
-    expected = legal_rows_within(region, mine.metric, 2.0, most=500)
-    found = legal_rows_within(on_torch(region), on_torch(mine.metric), 2.0, most=500)
-    assert type(found) is type(TORCH)
-    np.testing.assert_array_equal(to_numpy(found), expected)
 
 
 class TestAskAll:

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import Array, choose, like, to_numpy
+from ssba.arrays import choose
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.region import Region
 from ssba.search.lanes import Draws, rank_within
@@ -49,10 +49,12 @@ def share_bound(drawn: int) -> float | None:
     return 1 - _DOUBT ** (1 / drawn) if drawn else None
 
 
-def draw_nearer(region: Region, metric: Metric, radius: float, count: int, rng: np.random.Generator) -> Array:
+def draw_nearer(
+    region: Region, metric: Metric, radius: float, count: int, rng: np.random.Generator
+) -> Matrix:
     """Draw up to `count` legal feasible rows nearer to the query than `radius`; fewer where there are few."""
     ball = _Ball(region, metric, radius * (1 - 1e-12))
-    found = ball.start[None][:0]
+    found = region.start[None, :][:0]
     for _ in range(_ROUNDS):
         # Rounding takes some rows out of the ball: others are drawn in their place.
         rows = ball.with_numbers(ball.with_levels(count - len(found), rng), rng)
@@ -60,7 +62,7 @@ def draw_nearer(region: Region, metric: Metric, radius: float, count: int, rng: 
         found = np.concatenate([found, rows])
         if not len(rows) or len(found) == count:
             break
-    return like(found, region.x)
+    return found
 
 
 @dataclass(frozen=True)
@@ -71,105 +73,71 @@ class _Ball:
     metric: Metric
     radius: float
 
-    def contains(self, rows: Vector) -> Mask:
-        found = like(rows, self.region.x)
-        near = to_numpy(self.metric.distance(found, self.region.x)) < self.radius
-        return np.asarray(near & to_numpy(self.region.contains(found)))
-
-    @cached_property
+    @property
     def x(self) -> Vector:
-        return np.asarray(to_numpy(self.region.x))
+        return np.asarray(self.region.x)
 
-    @cached_property
-    def start(self) -> Vector:
-        return np.asarray(to_numpy(self.region.start))
+    def contains(self, rows: Matrix) -> Mask:
+        return np.asarray((self.metric.distance(rows, self.x) < self.radius) & self.region.contains(rows))
 
-    @cached_property
-    def scale(self) -> Vector:
-        return np.asarray(to_numpy(self.region.scale))
-
-    @cached_property
-    def bounds(self) -> tuple[Vector, Vector]:
-        return np.asarray(to_numpy(self.region.lower)), np.asarray(to_numpy(self.region.upper))
-
-    @cached_property
-    def numbers(self) -> NDArray[np.int64]:
-        """The columns that move in the ball."""
-        free = to_numpy(self.region.free & ~self.region.discrete)
-        return np.flatnonzero(free & ~np.isnan(self.x))
-
-    @cached_property
-    def switches(self) -> list[int]:
-        """The columns that jump: categories, and missing cells that may be filled from a finite range."""
-        region = self.region
-        bounded = np.isfinite(to_numpy(region.lower)) & np.isfinite(to_numpy(region.upper))
-        fillable = np.isnan(self.x) & bounded
-        marked = to_numpy(region.free) & (to_numpy(region.discrete) | fillable)
-        return [int(j) for j in np.flatnonzero(marked)]
-
-    def costs(self, rows: Vector) -> Vector:
+    def costs(self, rows: Matrix) -> Matrix:
         """Return what each cell adds to the distance, squared for L2, so that costs add up."""
-        parts = to_numpy(self.metric.parts(like(rows, self.region.x), self.region.x))
-        return np.asarray(self.metric.cost(parts))
+        return np.asarray(self.metric.cost(self.metric.parts(rows, self.x)))
 
     @cached_property
     def budget(self) -> float:
         """The radius as a sum of costs."""
         return float(self.metric.cost(self.radius))
 
-    def length(self, cost: Vector) -> Vector:
-        """Return how far a single column may move for a cost, in scaled units."""
-        return np.asarray(self.metric.length(cost))
-
     def with_levels(self, count: int, rng: np.random.Generator) -> Vector:
         """Return copies of the start in which a random number of categories has changed."""
-        rows = np.tile(self.start, (count, 1))
-        columns = self.switches
-        if not columns:
+        region, rows = self.region, np.tile(self.region.start, (count, 1))
+        # Categories, and missing cells that may be filled from a finite range.
+        fillable = np.isnan(self.x) & np.isfinite(region.lower) & np.isfinite(region.upper)
+        columns = np.flatnonzero(region.free & (region.discrete | fillable))
+        if not len(columns):
             return rows
-        begun = self.costs(self.start[None, :])[0]
-        weight = to_numpy(self.metric.weight)[columns]
-        price = np.where(begun[columns] > 0, 0.0, self.metric.cost(weight))
+        begun = self.costs(region.start[None, :])[0]
+        price = np.where(begun[columns] > 0, 0.0, self.metric.cost(self.metric.weight[columns]))
         left = self.budget - begun.sum()
         most = int((np.cumsum(np.sort(price)) < left).sum())
         order = np.argsort(rng.random((count, len(columns))), axis=1)
         wanted = np.arange(len(columns))[None, :] < rng.integers(0, most + 1, size=count)[:, None]
         affordable = np.cumsum(price[order], axis=1) < left
         for i, k in zip(*np.nonzero(wanted & affordable), strict=True):
-            j = columns[order[i, k]]
+            j = int(columns[order[i, k]])
             rows[i, j] = self._other_value(j, rng)
         return rows
 
     def _other_value(self, j: int, rng: np.random.Generator) -> float:
         region = self.region
         if bool(region.discrete[j]):
-            levels = np.flatnonzero(to_numpy(region.allowed[j, :]))
-            others = levels[levels != self.start[j]]
+            levels = np.flatnonzero(region.allowed[j])
+            others = levels[levels != region.start[j]]
             return float(others[rng.integers(len(others))])
         drawn = self.x.copy()
         drawn[j] = rng.uniform(float(region.lower[j]), float(region.upper[j]))
-        return float(to_numpy(region.snap(like(drawn[None, :], region.x)))[0, j])
+        return float(region.snap(drawn[None, :])[0, j])
 
     def with_numbers(self, rows: Vector, rng: np.random.Generator) -> Vector:
         """Draw the numbers of rows whose categories are drawn."""
-        columns = self.numbers
+        columns = np.flatnonzero(self.region.free & ~self.region.discrete & ~np.isnan(self.x))
         if not len(columns):
             return rows
         fixed = self.costs(rows)
         fixed[:, columns] = 0.0
-        left = self.length(self.budget - fixed.sum(axis=1))
+        left = self.metric.length(self.budget - fixed.sum(axis=1))
         rough = self._in_ball(rows, columns, left, rng)
-        if not to_numpy(self.region.grid.stepped)[columns].any():
+        out = np.ones(len(rows), dtype=bool)
+        if not self.region.grid.stepped[columns].any():
             for _ in range(_DIRECT_ROUNDS):
                 out = ~self.contains(rough)
                 if not out.any():
-                    return self._legal(rough)
+                    break
                 rough[out] = self._in_ball(rows[out], columns, left[out], rng)
             out = ~self.contains(rough)
-        else:
-            out = np.ones(len(rows), dtype=bool)
         rough[out] = self._swept(self._pulled_in(rough[out], rows[out]), columns, rng)
-        return self._legal(rough)
+        return np.asarray(self.region.snap(rough))
 
     def _in_ball(
         self, rows: Vector, columns: NDArray[np.int64], radius: Vector, rng: np.random.Generator
@@ -185,11 +153,11 @@ class _Ball:
             share = rng.exponential(size=(len(rows), n + 1))
             way = rng.choice([-1.0, 1.0], size=size) * share[:, :n] / share.sum(axis=1, keepdims=True)
         # Where a column may go one way only, the other half of the ball is folded onto this one.
-        lower, upper = (bound[columns] for bound in self.bounds)
+        lower, upper = self.region.lower[columns], self.region.upper[columns]
         way = np.where(lower >= self.x[columns], np.abs(way), way)
         way = np.where(upper <= self.x[columns], -np.abs(way), way)
         drawn = rows.copy()
-        drawn[:, columns] = self.x[columns] + way * radius[:, None] * self.scale[columns]
+        drawn[:, columns] = self.x[columns] + way * radius[:, None] * self.region.scale[columns]
         return drawn
 
     def _pulled_in(self, rough: Vector, homes: Vector) -> Vector:
@@ -197,7 +165,7 @@ class _Ball:
         pulled = homes.copy()
         out = np.ones(len(rough), dtype=bool)
         for _ in range(_HALVINGS):
-            tried = np.asarray(to_numpy(self.region.pull_in(like(rough, self.region.x))[0]))
+            tried = self.region.pull_in(rough)[0]
             fine = out & self.contains(tried)
             pulled[fine] = tried[fine]
             out &= ~fine
@@ -213,20 +181,22 @@ class _Ball:
             total = costs.sum(axis=1)
             for j in rng.permutation(columns).tolist():
                 others = total - costs[:, j]
-                low, high = self._room(rows, self.length(self.budget - others), j)
+                low, high = self._room(rows, self.metric.length(self.budget - others), j)
                 rows[:, j] = self._between(j, low, high, rows[:, j], rng)
-                gap = np.abs(rows[:, j] - self.x[j]) / self.scale[j]
+                gap = np.abs(rows[:, j] - self.x[j]) / self.region.scale[j]
                 total = others + self.metric.cost(gap)
         return rows
 
     def _room(self, rows: Vector, reach: Vector, j: int) -> tuple[Vector, Vector]:
         """Return between what ends a column may lie, given all others: ball, bounds, linear rows."""
-        lower, upper = self.bounds
-        low = np.maximum(lower[j], self.x[j] - reach * self.scale[j])
-        high = np.minimum(upper[j], self.x[j] + reach * self.scale[j])
-        if self.region.linear is None:
+        region, aside = self.region, reach * self.region.scale[j]
+        low, high = (
+            np.maximum(region.lower[j], self.x[j] - aside),
+            np.minimum(region.upper[j], self.x[j] + aside),
+        )
+        if region.linear is None:
             return low, high
-        A, aim = to_numpy(self.region.linear.A), to_numpy(self.region.linear.aim)
+        A, aim = region.linear.A, region.linear.aim
         for i in np.flatnonzero(A[:, j] != 0):
             involved = np.flatnonzero(A[i])
             end = (aim[i] - rows[:, involved] @ A[i, involved]) / A[i, j] + rows[:, j]
@@ -257,18 +227,13 @@ class _Ball:
     def _steps(self, j: int, ends: Vector, *, up: bool) -> Vector:
         """Return how many steps from zero the legal values next to some ends of a column lie."""
         grid = self.region.grid.columns[j]
-        cells = like(ends[:, None], self.region.x)
-        values = to_numpy(grid.ceil(cells) if up else grid.floor(cells))[:, 0]
+        values = (grid.ceil(ends[:, None]) if up else grid.floor(ends[:, None]))[:, 0]
         return np.asarray(np.round(values * float(grid.denominator[0]) / float(grid.numerator[0])))
 
     @cached_property
     def _own_is_extra(self) -> Mask:
         """In which columns the query's own value is legal though it lies off the grid."""
-        on_grid = to_numpy(self.region.grid.snap(like(self.x[None, :], self.region.x)))[0]
-        return np.asarray(to_numpy(self.region.keeps_x) & (on_grid != self.x))
-
-    def _legal(self, rows: Vector) -> Vector:
-        return np.asarray(to_numpy(self.region.snap(like(rows, self.region.x))))
+        return np.asarray(self.region.keeps_x & (self.region.grid.snap(self.x[None, :])[0] != self.x))
 
 
 def draw_rows(

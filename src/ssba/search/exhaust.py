@@ -5,15 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ssba.arrays import Array, like, marked, to_numpy
 from ssba.boundary.bisection import Asking
 from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.region import Region
 from ssba.search.lanes import different
-
-Vector = NDArray[np.float64]
+from ssba.search.regions import Matrix, Numbers, Vector
 
 _ROWS_A_CALL = 128
 # Linear rows throw out some of what single columns allow: so many times more rows are looked at.
@@ -24,39 +21,37 @@ _MOST_CELLS = 8_000_000
 
 def legal_rows_within(
     region: Region, metric: Metric, radius: float, most: int, most_changes: int | None = None
-) -> Array | None:
+) -> Matrix | None:
     """Return all legal feasible rows nearer to the query than `radius`, nearest first.
 
     None where they are not finite, or more than `most`: a free column without a step, or too many values; and
     where rounding decides whether one of them is feasible. `most_changes` leaves out rows that change more
     columns than that.
     """
-    if marked(region.free & ~region.discrete & ~region.grid.stepped):
+    if (region.free & ~region.discrete & ~region.grid.stepped).any():
         return None
-    columns = [_values(region, j, radius, most) for j in range(region.x.shape[0])]
-    known = [values for values in columns if values is not None]
-    if len(known) < len(columns):
+    known = _all_values(region, radius, most)
+    if known is None:
         return None
-    x = to_numpy(region.x)
+    x = region.x
     costs = [_costs(metric, region, j, values) for j, values in enumerate(known)]
     limit = float(metric.cost(radius * (1 + 1e-9)))
     cap = most if region.linear is None else most * _BEFORE_LINEAR_ROWS
-    changed = [_changed(values, own) for values, own in zip(known, x, strict=True)]
+    changed = [changed_cells(values, own).astype(np.int64) for values, own in zip(known, x, strict=True)]
     numbers = _combinations(costs, changed, (limit, len(x) if most_changes is None else most_changes), cap)
     if numbers is None:
         return None
     rows = np.empty((len(numbers), len(x)))
     for j, values in enumerate(known):
         rows[:, j] = values[numbers[:, j]]
-    rows = to_numpy(region.grid.storable(like(rows, region.x)))
+    rows = region.grid.storable(rows)
     rows = rows[different(rows)]
-    found = like(rows, region.x)
-    distances = to_numpy(metric.distance(found, region.x))
-    feasible, nearer = to_numpy(region.contains(found)), distances < radius
+    distances = metric.distance(rows, x)
+    feasible, nearer = region.contains(rows), distances < radius
     kept = np.flatnonzero(feasible & nearer)
-    if len(kept) > most or bool((to_numpy(region.may_contain(found)) & ~feasible & nearer).any()):
+    if len(kept) > most or (region.may_contain(rows) & ~feasible & nearer).any():
         return None
-    return like(rows[kept[np.argsort(distances[kept], kind="stable")]], region.x)
+    return np.asarray(rows[kept[np.argsort(distances[kept], kind="stable")]])
 
 
 @dataclass(frozen=True)
@@ -70,12 +65,9 @@ class Extent:
 
 def extent_of(region: Region, metric: Metric, most: int) -> Extent | None:
     """Return the extent of a region; None where a free column has no step, or more than `most` values."""
-    known = []
-    for j in range(region.x.shape[0]):
-        values = _values(region, j, math.inf, most)
-        if values is None:
-            return None
-        known.append(values)
+    known = _all_values(region, math.inf, most)
+    if known is None:
+        return None
     costs = [_costs(metric, region, j, values) for j, values in enumerate(known)]
     steps = [float(one[one > 0].min()) for one in costs if (one > 0).any()]
     return Extent(
@@ -85,15 +77,26 @@ def extent_of(region: Region, metric: Metric, most: int) -> Extent | None:
     )
 
 
-def ask_all(rows: Array, distances: Vector, best: Callable[[], float]) -> Asking[None]:
+def ask_all(rows: Matrix, distances: Vector, best: Callable[[], float]) -> Asking[None]:
     """Ask about rows, nearest first, as long as they are nearer than the best answer so far."""
     begin, count = 0, _ROWS_A_CALL
     while begin < len(distances):
         nearer = distances[begin : begin + count] < best()
         if not nearer.any():
             return
-        yield rows[begin : begin + int(nearer.sum()), :]
+        yield rows[begin : begin + int(nearer.sum())]
         begin, count = begin + count, max(count, begin // 2)
+
+
+def _all_values(region: Region, radius: float, most: int) -> list[Vector] | None:
+    """Return the legal values of all columns within the radius; None where those of one are not few."""
+    known = []
+    for j in range(len(region.x)):
+        values = _values(region, j, radius, most)
+        if values is None:
+            return None
+        known.append(values)
+    return known
 
 
 def _values(region: Region, j: int, radius: float, most: int) -> Vector | None:
@@ -102,7 +105,7 @@ def _values(region: Region, j: int, radius: float, most: int) -> Vector | None:
     if bool(region.held[j]):
         return np.array([own])
     if bool(region.discrete[j]):
-        values = np.flatnonzero(to_numpy(region.allowed[j, :])).astype(float)
+        values = np.flatnonzero(region.allowed[j]).astype(float)
     elif bool(region.grid.stepped[j]):
         stepped = _steps_within(region, j, radius, most)
         if stepped is None:
@@ -128,26 +131,20 @@ def _steps_within(region: Region, j: int, radius: float, most: int) -> Vector | 
         return None
     counts = np.arange(np.floor(first), np.ceil(last) + 1)
     # Bounds are values that the column can hold, so that only such values compare with them.
-    cells = (counts * numerator / denominator + 0.0)[:, None]
-    values = to_numpy(region.grid.columns[j].storable(like(cells, region.x)))[:, 0]
+    values = region.grid.columns[j].storable((counts * numerator / denominator + 0.0)[:, None])[:, 0]
     lower, upper = float(region.lower[j]), float(region.upper[j])
     return np.asarray(values[(lower <= values) & (values <= upper)])
 
 
 def _costs(metric: Metric, region: Region, j: int, values: Vector) -> Vector:
     """Return what each value of a column adds to the distance (squared for L2)."""
-    own = slice(j, j + 1)
-    parts = metric.columns[j].parts(like(values[:, None], region.x), region.x[own])
-    return np.asarray(metric.cost(to_numpy(parts)[:, 0]))
-
-
-def _changed(values: Vector, own: float) -> NDArray[np.int64]:
-    return np.asarray(changed_cells(values, np.asarray(own)), dtype=np.int64)
+    parts = metric.columns[j].parts(values[:, None], region.x[j : j + 1])
+    return np.asarray(metric.cost(parts[:, 0]))
 
 
 def _combinations(
-    costs: list[Vector], changed: list[NDArray[np.int64]], limits: tuple[float, int], most: int
-) -> NDArray[np.int64] | None:
+    costs: list[Vector], changed: list[Numbers], limits: tuple[float, int], most: int
+) -> Numbers | None:
     """Return all choices of one value a column within the limits of cost and changes; None if too many."""
     if any(not len(one) for one in costs):
         return np.empty((0, len(costs)), dtype=np.int64)
