@@ -9,8 +9,10 @@ import torch
 
 import ssba
 from ssba.errors import ModelError
-from ssba.pipeline import beside_search, nearest_rows
+from ssba.pipeline import beside_search, evidence, nearest_rows
+from ssba.pipeline.beside_search import fit_beside
 from ssba.search import nearest
+from ssba.search.evidence import draw_rows
 from ssba.search.ledger import Ledger
 
 COLUMNS = 12
@@ -46,6 +48,23 @@ def linear() -> Any:
         module.weight[:] = torch.as_tensor(WEIGHTS)
         module.bias[:] = -1.0
     return module.eval()
+
+
+def drawn(
+    monkeypatch: pytest.MonkeyPatch, explainer: ssba.Explainer, rows: Any, *how: Any
+) -> list[tuple[str, Any, Any]]:
+    """Return where rows were drawn while others were explained, these rows, and whose each is."""
+    made: list[tuple[str, Any, Any]] = []
+
+    def noting(ledger: Ledger, *what: Any) -> Any:
+        found, of = draw_rows(ledger, *what)
+        made.append(("beside" if ledger.is_beside else "host", np.asarray(found), of))
+        return found, of
+
+    with monkeypatch.context() as patched:
+        patched.setattr(evidence, "draw_rows", noting)
+        explainer.explain_many(rows, *how)
+    return made
 
 
 def negatives(explainer: ssba.Explainer, count: int) -> Any:
@@ -91,6 +110,28 @@ def test_a_plane_is_met_at_its_foot(searches: list[str]) -> None:
     ratios = np.array([best(one).distance for one in answers]) / limits
     assert ratios.min() > 1 - 1e-9
     assert ratios.max() < 1.002
+
+
+def test_rows_are_drawn_beside_the_model_as_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Balls around the same queries, as far as the same answers."""
+    explainer = ssba.Explainer(linear(), X, target=1)
+    rows, rules = negatives(explainer, 20), [ssba.fixed("x1"), "x2 >= x.x2"]
+    ((where, beside, of),) = drawn(monkeypatch, explainer, rows, rules)
+    asked: list[Any] = []
+
+    def only_the_search(states: Any, regions: Any) -> Any:
+        asked.append(regions)
+        return fit_beside(states, regions) & (len(asked) == 1)
+
+    with monkeypatch.context() as patched:
+        # The search before them ends in the same rows.
+        patched.setattr(nearest_rows, "fit_beside", only_the_search)
+        ((other, host, owners),) = drawn(monkeypatch, explainer, rows, rules)
+    assert (where, other) == ("beside", "host")
+    assert len(beside) == 20 * ssba.Options().evidence
+    assert (of == owners).all()
+    np.testing.assert_allclose(beside, host, rtol=0, atol=1e-12)
+    assert (beside[:, 2] >= rows[of, 2]).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])

@@ -82,14 +82,14 @@ def beside_model(background: Background, stream: Stream, oracle: Oracle) -> Besi
     reached = _reached(device, stream.sides.goal, background.judging.model.classes)
     if reached is None:
         return None
-    kept = background.beside
-    key = (stream.key, *device.place())
+    kept, place = background.beside, device.place()
+    key = (stream.key, *place)
     if key not in kept:
         if not background.are_numbers:
             return None
         kept.clear()
         kept[key] = _brought(background, stream, device)
-    cells = _CELLS_IN_CACHE if device.place()[0] == "cpu" else _CELLS_ON_DEVICE
+    cells = _CELLS_IN_CACHE if place[0] == "cpu" else _CELLS_ON_DEVICE
     pairs = max(_FEWEST_PAIRS, cells // len(background.judging.space.features))
     return Beside(kept[key], device, reached, oracle, pairs)
 

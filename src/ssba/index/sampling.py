@@ -8,6 +8,7 @@ them once, since the second finds them covered.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,13 +162,13 @@ class _Adding:
 
     def __init__(self, store: PointStore) -> None:
         self._store = store
-        self._thread = ThreadPoolExecutor(1)
+        self._thread = None if store.path is None else ThreadPoolExecutor(1)
         self._last: tuple[About, Future[None]] | None = None
 
     @property
     def cuts(self) -> bool:
         """Whether blocks of one size are wanted."""
-        return self._store.path is not None
+        return self._thread is not None
 
     @property
     def abouts(self) -> list[About]:
@@ -175,7 +176,7 @@ class _Adding:
         return _abouts(self._store) + ([self._last[0]] if self._last else [])
 
     def add(self, points: Array, about: About, unwanted: Unwanted) -> None:
-        if self._store.path is None:
+        if self._thread is None:
             self._store.add(points, about, unwanted)
             return
         self._wait()
@@ -190,7 +191,7 @@ class _Adding:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with self._thread:
+        with self._thread or nullcontext():
             self._wait()
 
 

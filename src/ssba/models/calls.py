@@ -265,7 +265,8 @@ class _Reading:
 
 def _above(raw: Array, threshold: float) -> Array:
     xp = namespace(raw)
-    numbers: Array = xp.astype(raw > threshold, xp.uint8)
+    # Both NumPy and torch keep a truth value as a byte, 0 or 1: nothing has to be copied.
+    numbers: Array = (raw > threshold).view(xp.uint8)
     return numbers
 
 

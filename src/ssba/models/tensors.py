@@ -59,12 +59,16 @@ def torch_model(module: Any, name: str, rows: Any, needs: Needs) -> Model:
         with torch.no_grad():
             return tensors_of(rows)
 
+    def ask_one_by_one(rows: Any) -> Any:
+        with torch.no_grad():
+            return torch.cat([tensors_of(row) for row in rows.split(1)])
+
     def forward(rows: Any, alone: bool = False) -> Array:
         to = like()
         # A copy, so that a layer that works in place cannot write into the rows.
         given = torch.tensor(float_array(rows, name), dtype=to.dtype, device=to.device)
         if alone:
-            answer = torch.cat([ask(row) for row in given.split(1)])
+            answer = ask_one_by_one(given)
         else:
             answer = ask(given) if to.dtype == torch.float64 else _in_equal_batches(torch, ask, given)
         # NumPy has no bfloat16, and float64 holds every smaller float exactly.

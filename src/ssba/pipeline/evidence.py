@@ -10,12 +10,13 @@ from typing import Literal
 
 import numpy as np
 
+from ssba.arrays import choose
 from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.pipeline.asking import capped
 from ssba.pipeline.max_changes import part_of
-from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, ledger_of, run_stages
+from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, run_stages, run_where_rows_lie
 from ssba.pipeline.solve_exactly import is_contradicted, is_optimal, time_is_up
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
@@ -23,6 +24,8 @@ from ssba.search.archive import Archive
 from ssba.search.evidence import draw_nearer, draw_rows, share_bound
 from ssba.search.exhaust import Extent, ask_all, extent_of, legal_rows_within
 from ssba.search.lanes import Draws
+from ssba.search.ledger import Ledger
+from ssba.search.regions import Numbers
 from ssba.search.starts import Pool
 
 # More rows than this are not asked for the sake of an exact answer.
@@ -251,32 +254,38 @@ def _draw_block(
     distances: list[list[Vector]],
 ) -> None:
     """Draw one block of rows for some regions, and ask about them."""
-    archives = [archive for _, archive, _ in lanes]
-    ledger = ledger_of(states, [(state, archive.region) for state, archive, _ in lanes])
     radius = np.array([states[state].found.best_distance for state, _, _ in lanes])
     count = np.array([most for _, _, most in lanes])
-    draws = Draws((states[0].engine.seed, _SALT, *number))
     limited = np.array([_limits_changes(states[state], archive) for state, archive, _ in lanes], dtype=bool)
-    at = np.arange(len(lanes))
-    rows, of = draw_rows(ledger, at[~limited], radius[~limited], count[~limited], draws)
-    if limited.any():
-        found, owners = [rows], [of]
-        for lane in np.flatnonzero(limited).tolist():
-            own = _drawn(states[lanes[lane][0]], archives[lane].region, (int(count[lane]), draws.generator))
-            found.append(own)
-            owners.append(np.full(len(own), lane))
-        of = np.concatenate(owners)
-        order = np.argsort(of, kind="stable")
-        rows, of = np.concatenate(found)[order], of[order]
-    # Where a row is known to reach, none of those that miss is of use.
-    ledger.best[:] = [archive.best_distance for archive in archives]
-    missed = ~ledger.ask(rows, of).reached
-    hand_over(states, archives, ledger)
-    # A row that is drawn twice counts twice: it is the draws that are even.
-    far, owner = ledger.distance(rows[missed], of[missed]), ledger.regions.query[of[missed]]
-    begin, end = (np.searchsorted(owner, np.arange(len(states)), side) for side in ("left", "right"))
-    for state in np.flatnonzero(ledger.is_open & (ledger.asked > 0)).tolist():
-        distances[state].append(far[begin[state] : end[state]])
+    draws = Draws((states[0].engine.seed, _SALT, *number))
+
+    def draw_and_ask(ledger: Ledger, places: Sequence[int]) -> Numbers:
+        mine = np.array(places)
+        at, by_columns = np.arange(len(mine)), limited[mine]
+        own = at[~by_columns]
+        rows, of = draw_rows(ledger, own, radius[mine[own]], count[mine[own]], draws)
+        if by_columns.any():
+            found, owners = [rows], [of]
+            for lane in at[by_columns].tolist():
+                state, archive, most = lanes[mine[lane]]
+                found.append(_drawn(states[state], archive.region, (most, draws.generator)))
+                owners.append(np.full(len(found[-1]), lane))
+            of = np.concatenate(owners)
+            order = np.argsort(of, kind="stable")
+            rows, of = np.concatenate(found)[order], of[order]
+        archives = [lanes[place][1] for place in places]
+        # Where a row is known to reach, none of those that miss is of use.
+        ledger.best[:] = [archive.best_distance for archive in archives]
+        missed = np.flatnonzero(~ledger.ask(rows, of).reached)
+        hand_over(states, archives, ledger)
+        # A row that is drawn twice counts twice: it is the draws that are even.
+        far, owner = ledger.distance(choose(rows, missed), of[missed]), ledger.regions.query[of[missed]]
+        begin, end = (np.searchsorted(owner, np.arange(len(states)), side) for side in ("left", "right"))
+        for state in np.flatnonzero(ledger.is_open & (ledger.asked > 0)).tolist():
+            distances[state].append(far[begin[state] : end[state]])
+        return mine[:0]
+
+    run_where_rows_lie(states, [(state, archive.region) for state, archive, _ in lanes], draw_and_ask)
 
 
 def _limits_changes(state: QueryState, archive: Archive) -> bool:

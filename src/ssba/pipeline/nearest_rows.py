@@ -49,98 +49,116 @@ Answered = TypeVar("Answered")
 def search_nearest(states: States) -> None:
     """Search all regions of all queries; one that begins beyond the best answer of its query is left out."""
     look_at_new([archive for state in states for archive in state.found.known])
-    states = [state for state in states if not state.has_enough]
-    for state in states:
-        if not state.may_go_on:
-            _note_end(state)
-    searched = [0] * len(states)
-    for width in _WAVES:
-        chosen = [
-            (number, place)
-            for number, state in enumerate(states)
-            for place in _next_regions(state, searched[number], width)
-        ]
+    waiting = [number for number, state in enumerate(states) if not state.has_enough]
+    for begin, end in itertools.pairwise((0, *_WAVES)):
+        waiting = [number for number in waiting if len(states[number].query.regions) > begin]
+        going = [number for number in waiting if states[number].may_go_on]
+        if begin == 0:
+            for number in set(waiting).difference(going):
+                _note_end(states[number])
+        chosen = [(number, place) for number in going for place in _next_regions(states[number], begin, end)]
         if not chosen:
             break
-        for number in {number for number, _ in chosen}:
-            searched[number] = width
         _search(states, chosen)
 
 
 def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
-    if begin >= len(state.query.regions) or not state.may_go_on:
-        return []
     regions = state.query.regions
-    if state.has_enough:
-        return []
     order = sorted(range(len(regions)), key=lambda i: regions[i].begins)[begin:end]
-    return [i for i in order if state.found.begins_nearer(regions[i])]
+    return [] if state.has_enough else [i for i in order if state.found.begins_nearer(regions[i])]
 
 
 def _search(states: States, chosen: Chosen) -> None:
-    """Search regions beside the model where that is possible, and what is left of them on the host."""
-    left, stacked, device = list(chosen), _Stacked(states, chosen), device_of(states)
+    """Search some regions, and give their queries what was found."""
+    pools = {number: states[number].pool for number in {number for number, _ in chosen}}
+
+    def search(ledger: Ledger, places: Sequence[int]) -> Numbers:
+        mine = [chosen[place] for place in places]
+        stored = [states[number].stored for number, _ in mine]
+        left = search_all(
+            ledger,
+            _pools(ledger, [pools[number] for number, _ in mine]),
+            states[0].engine.seed,
+            stored if any(one is not None for one in stored) else None,
+            _watcher(states, mine),
+        )
+        hand_over(states, [states[number].found.archives[i] for number, i in mine], ledger)
+        return left
+
+    run_where_rows_lie(
+        states, [(number, states[number].query.regions[i]) for number, i in chosen], search, led=True
+    )
+
+
+def run_where_rows_lie(
+    states: States,
+    lanes: Sequence[tuple[int, Region]],
+    work: Callable[[Ledger, Sequence[int]], Numbers],
+    *,
+    led: bool = False,
+) -> None:
+    """Do some work on regions of queries beside the model where that is possible, else on the host.
+
+    `work` gets a ledger and the places of its regions among all of them; beside a model it returns the
+    queries that need the host. Where the model's memory ends, there are fewer regions at a time. With `led`
+    the slopes of a model that was opened may lead on the host.
+    """
+    stacked, device = _Stacked(lanes), device_of(states)
+    left = stacked.places
     if device is not None:
         fits = fit_beside(states, stacked.regions)
-        left = [one for one, fine in zip(chosen, fits, strict=True) if not fine]
-        fitting = [one for one, fine in zip(chosen, fits, strict=True) if fine]
-        left += _search_beside(states, fitting, device, stacked)
+        left = [place for place in stacked.places if not fits[place]]
+        left += _run_beside(states, [place for place in stacked.places if fits[place]], device, stacked, work)
     if left:
-        door = door_of(states)
+        door, regions = door_of(states), stacked.of(left)
         # Opening a model takes some rows of it, which only pays where its slopes can lead.
-        led = can_be_led(states, stacked.of(left)).any()
-        if led and (slopes := opened_slopes(states)) is not None:
+        if led and can_be_led(states, regions).any() and (slopes := opened_slopes(states)) is not None:
             door = replace(door, slopes=slopes, led=led_by_slopes(states), has_faces=_has_faces(states))
-        _search_in(Ledger(stacked.of(left), states[0].engine.metric, door), states, left)
+        work(Ledger(regions, states[0].engine.metric, door), left)
 
 
 class _Stacked:
-    """The regions to search, stacked once for all that is done with all of them."""
+    """The regions of queries, stacked once for all that is done with all of them."""
 
-    def __init__(self, states: States, chosen: Chosen) -> None:
-        self._states, self._chosen = states, list(chosen)
-        self.regions = self._stack(chosen)
+    def __init__(self, lanes: Sequence[tuple[int, Region]]) -> None:
+        self._lanes = lanes
+        self.places = list(range(len(lanes)))
+        self.regions = self._stack(self.places)
 
-    def of(self, some: Chosen) -> Regions:
-        return self.regions if some == self._chosen else self._stack(some)
+    def of(self, some: Sequence[int]) -> Regions:
+        return self.regions if some == self.places else self._stack(some)
 
-    def _stack(self, some: Chosen) -> Regions:
-        parts = tuple(self._states[number].query.regions[i] for number, i in some)
-        return Regions(parts, np.array([number for number, _ in some]))
+    def _stack(self, some: Sequence[int]) -> Regions:
+        lanes = [self._lanes[place] for place in some]
+        return Regions(tuple(region for _, region in lanes), np.array([number for number, _ in lanes]))
 
 
-def _search_beside(
-    states: States, chosen: Chosen, device: OnDevice, stacked: _Stacked
-) -> list[tuple[int, int]]:
-    """Search regions beside the model, fewer at a time where its memory ends; return what is for the host."""
-    waiting, left = [list(chosen)], []
+def _run_beside(
+    states: States,
+    places: list[int],
+    device: OnDevice,
+    stacked: _Stacked,
+    work: Callable[[Ledger, Sequence[int]], Numbers],
+) -> list[int]:
+    """Work beside the model, on fewer regions where its memory ends; return the places left for the host."""
+    query, waiting, left = stacked.regions.query, [places] if places else [], list[int]()
     while waiting:
         some = waiting.pop()
-        regions, metric = stacked.of(some), states[0].engine.metric
         try:
-            ledger = ledger_beside(regions, metric, door_of(states, device=device), device)
-            gone = set(_search_in(ledger, states, some))
-            left += [one for one in some if one[0] in gone]
+            door = door_of(states, device=device)
+            gone = work(ledger_beside(stacked.of(some), states[0].engine.metric, door, device), some)
+            left += np.array(some)[np.isin(query[some], gone)].tolist()
         except Exception as error:
-            queries = sorted({number for number, _ in some})
+            queries = sorted(set(query[some].tolist()))
             if not is_out_of_memory(error) or len(queries) == 1:
                 # The host tells what is wrong with the model, if anything is.
                 left += some
                 continue
-            first = set(queries[: len(queries) // 2])
-            waiting += [[one for one in some if (one[0] in first) == half] for half in (False, True)]
+            middle = queries[len(queries) // 2]
+            waiting += [
+                [place for place in some if (query[place] < middle) == half] for half in (False, True)
+            ]
     return left
-
-
-def _search_in(ledger: Ledger, states: States, chosen: Chosen) -> list[int]:
-    """Search some regions, and give their queries what was found; return those that need the host."""
-    shared = {number: states[number].pool for number in {number for number, _ in chosen}}
-    pools = [shared[number] for number, _ in chosen]
-    stored = [states[number].stored for number, _ in chosen]
-    some = stored if any(one is not None for one in stored) else None
-    left = search_all(ledger, _pools(ledger, pools), states[0].engine.seed, some, _watcher(states, chosen))
-    hand_over(states, [states[number].found.archives[i] for number, i in chosen], ledger)
-    return [int(number) for number in left]
 
 
 def _watcher(states: States, chosen: Chosen) -> Moved:

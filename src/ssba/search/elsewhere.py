@@ -54,7 +54,8 @@ def _go_in(ledger: Ledger, rows: Matrix, at: Numbers) -> Numbers:
     rows, at = choose(rows, kept), at[kept]
     hits = np.flatnonzero(ledger.ask(rows, at).reached)
     names, group = np.unique(at[hits], return_inverse=True)
-    race(rays_to(ledger, choose(rows, hits), at[hits]), group, 1, SETTINGS.descent.tight)
+    if len(hits):
+        race(rays_to(ledger, choose(rows, hits), at[hits]), group, 1, SETTINGS.descent.tight)
     return names
 
 

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import choose
+from ssba.arrays import Array, blocks, choose, like, namespace, put, to_numpy
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.region import Region
 from ssba.search.lanes import Draws, rank_within
@@ -243,23 +243,24 @@ def draw_rows(
 
     Regions come in the order of their numbers, and so do their rows.
     """
-    plain = _only_numbers(ledger, at)
+    # Beside a model there is nothing else.
+    plain = np.ones(len(at), dtype=bool) if ledger.is_beside else _only_numbers(ledger, at)
     rows, of, inside = _in_balls(ledger, at[plain], radius[plain], count[plain], draws)
     left_out = np.bincount(of[~inside], minlength=ledger.regions.count) > 0
     alone = np.flatnonzero(~plain | left_out[at])
     if not len(alone):
         return rows, of
-    kept = ~left_out[of]
-    found, owners = [rows[kept]], [of[kept]]
+    kept = np.flatnonzero(~left_out[of])
+    found, owners = [choose(rows, kept)], [of[kept]]
     for number in alone:
         region = ledger.regions.parts[at[number]]
         rng = draws.of("alone").generator
         own = draw_nearer(region, ledger.metric, float(radius[number]), int(count[number]), rng)
-        found.append(np.asarray(own))
+        found.append(like(own, rows))
         owners.append(np.full(len(own), at[number]))
     all_of = np.concatenate(owners)
     order = np.argsort(all_of, kind="stable")
-    return np.concatenate(found)[order], all_of[order]
+    return choose(namespace(rows).concat(found), order), all_of[order]
 
 
 def _only_numbers(ledger: Ledger, at: Numbers) -> Mask:
@@ -274,47 +275,63 @@ def _in_balls(
     ledger: Ledger, at: Numbers, radius: Vector, count: Numbers, draws: Draws
 ) -> tuple[Matrix, Numbers, Mask]:
     """Draw from balls around queries; return the rows, whose they are, and which lie inside all bounds."""
-    regions = ledger.regions
     of = np.repeat(at, count)
-    owner = np.repeat(np.arange(len(at)), count)
-    place = rank_within(of)
-    rows, inside = np.empty((len(of), regions.x.shape[1])), np.zeros(len(of), dtype=bool)
-    short = radius * (1 - 1e-12)
-    most = int(count.max(initial=0))
-    all_free = bool(regions.free[at].all())
-    only_up, only_down = regions.low >= regions.x, regions.high <= regions.x
-    folds = bool(only_up[at].any() or only_down[at].any())
+    place, short = rank_within(of), np.repeat(radius * (1 - 1e-12), count)
+    most, inside = int(count.max(initial=0)), np.zeros(len(of), dtype=bool)
+    balls = _Balls(ledger)
+    rows = choose(ledger.regions.x, of)
     for number in range(_ROUNDS_TOGETHER):
         out = np.flatnonzero(~inside)
         if not len(out):
             break
         way, far = _block(ledger, most, draws.of("ball", number))
-        region, x, drawn = of[out], choose(regions.x, of[out]), choose(way, place[out])
-        drawn = drawn if all_free else np.where(regions.free[region], drawn, 0.0)
-        drawn = drawn * (_share(ledger, drawn, far[place[out]], region) * short[owner[out]])[:, None]
-        if folds:
-            # Where a column may go one way only, the other half of the ball is folded onto this one.
-            drawn = np.where(only_up[region], np.abs(drawn), drawn)
-            drawn = np.where(only_down[region], -np.abs(drawn), drawn)
-        moved = x + drawn * regions.scale
-        if not all_free:
-            moved = np.where(regions.free[region], moved, x)
-        fits = regions.contains(moved, region)
-        if not regions.grid.trivial:
-            moved = regions.snap(moved, region)
-        fits &= ledger.metric.distance(moved, x) < short[owner[out]]
-        rows[out], inside[out] = moved, fits
+        way = like(way, rows)
+        for part in blocks(len(out), rows.shape[1], rows):
+            some = out[part]
+            drawn, inside[some] = balls.drawn(
+                of[some], choose(way, place[some]), far[place[some]], short[some]
+            )
+            put(rows, some, drawn)
     return rows, of, inside
 
 
-def _share(ledger: Ledger, drawn: Matrix, far: Vector, region: Numbers) -> Vector:
-    """Return what to multiply directions by so that rows lie evenly in the ball of radius 1."""
-    if ledger.metric.adds_squares:
-        length = np.sqrt((drawn * drawn).sum(axis=1))
-        free = ledger.regions.free.sum(axis=1)[region]
-        return np.asarray(far ** (1.0 / free) / np.where(length > 0, length, 1.0))
-    # Of n + 1 exponentials divided by their sum, the first n are even over the simplex.
-    return np.asarray(1.0 / (np.abs(drawn).sum(axis=1) - np.log(far)))
+class _Balls:
+    """Balls around queries, cut by the bounds of their regions, where only numbers move."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        regions = ledger.regions
+        xp, free = namespace(regions.x), to_numpy(regions.free)
+        self._ledger = ledger
+        self._free, self._all_free = free.sum(axis=1), bool(free.all())
+        self._folds = bool(xp.any((regions.low >= regions.x) | (regions.high <= regions.x)))
+
+    def drawn(self, of: Numbers, way: Matrix, far: Vector, radius: Vector) -> tuple[Matrix, Mask]:
+        """Return rows in some directions, as far out as `far` says from 0 to 1, and which lie inside."""
+        regions, xp, there = self._ledger.regions, namespace(way), like(of, way)
+        x, free = choose(regions.x, there), None if self._all_free else choose(regions.free, there)
+        if free is not None:
+            way = xp.where(free, way, 0.0)
+        way = way * (self._share(way, far, of) * like(radius, way))[:, None]
+        if self._folds:
+            # Where a column may go one way only, the other half of the ball is folded onto this one.
+            way = xp.where(choose(regions.low, there) >= x, xp.abs(way), way)
+            way = xp.where(choose(regions.high, there) <= x, -xp.abs(way), way)
+        moved = x + way * regions.scale
+        if free is not None:
+            moved = xp.where(free, moved, x)
+        fits = regions.contains(moved, of)
+        if not regions.grid.trivial:
+            moved = regions.snap(moved, of)
+        return moved, fits & (self._ledger.distance(moved, of) < radius)
+
+    def _share(self, way: Matrix, far: Vector, of: Numbers) -> Array:
+        """Return what to multiply directions by so that rows lie evenly in the ball of radius 1."""
+        xp = namespace(way)
+        if self._ledger.metric.adds_squares:
+            length = xp.sqrt(xp.sum(way * way, axis=1))
+            return like(far ** (1.0 / self._free[of]), way) / xp.where(length > 0, length, 1.0)
+        # Of n + 1 exponentials divided by their sum, the first n are even over the simplex.
+        return 1.0 / (xp.sum(xp.abs(way), axis=1) - like(np.log(far), way))
 
 
 def _block(ledger: Ledger, count: int, draws: Draws) -> tuple[Matrix, Vector]:
