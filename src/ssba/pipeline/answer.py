@@ -233,7 +233,7 @@ def predict(states: States) -> None:
     for state, goal, (prediction, score) in zip(states, goals, said, strict=True):
         state.query = replace(state.query, known_goal=goal, prediction=prediction, score=score)
         state.spent.verified_rows += 1
-    reached = reader_of(states, freely=True)(rows, np.arange(len(states)), answers).reached
+    reached = reader_of(states, [True] * len(states))(rows, np.arange(len(states)), answers).reached
     for number in np.flatnonzero(reached).tolist():
         if _has_room(states[number]):
             states[number].found.status = Status.ALREADY_THERE

@@ -1,6 +1,5 @@
 """Where no row reached the target: a last try near the boundary, and the bounded move."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from ssba.columns.space import Matrix
 from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.regions.region import Region
 from ssba.index.encoded_points import EncodedPoints
-from ssba.pipeline.asking import asking, capped
+from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.begin import give_starts
 from ssba.pipeline.bounded_choice import choice_of, chosen_from
 from ssba.pipeline.nearest_rows import Hunt, run_stages
@@ -149,7 +148,7 @@ def _ways(archive: Archive, known: Approach) -> list[_Way]:
 
 def _last_resort(state: QueryState, archive: Archive, rows: Matrix) -> Searching[None]:
     """Ask about feasible rows near known boundary points, and go on from those that reach the target."""
-    yield from capped(state, asking(rows), archive, math.inf)
+    yield from asked(state, rows, archive)
     if archive.has_found:
         yield Hunt(((archive.region, Pool(archive.nearest(_FOLLOWED))),))
 

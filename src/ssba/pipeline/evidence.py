@@ -76,7 +76,7 @@ def _ask_between(state: QueryState, archive: Archive, radii: tuple[float, float]
     distances = state.distance(rows)
     beyond = int((distances < radii[0]).sum())
     search = ask_all(rows[beyond:], distances[beyond:], lambda: state.found.best_distance)
-    yield from capped(state, search, archive, math.inf)
+    yield from capped(state, search, archive)
 
 
 def gather_evidence(states: States) -> None:
@@ -145,7 +145,9 @@ def evidence_of(state: QueryState) -> Evidence:
     proof = _proof(state) or ("exhausted" if exhausted else None)
     return Evidence(
         nearer_than=None if math.isinf(radius) else radius,
-        asked_nearer=sum(int(np.count_nonzero(one < radius)) for one in state.found.missed),
+        asked_nearer=sum(
+            int(np.count_nonzero(one < radius)) for archive in state.found.archives for one in archive.missed
+        ),
         drawn=drawn,
         share=share_bound(drawn),
         lower_bound=_finite_bound(state),
@@ -212,7 +214,7 @@ def _all_nearer(state: QueryState) -> list[Matrix] | None:
 def _exhaust(state: QueryState, rows: list[Matrix]) -> Asking[None]:
     for archive, own in zip(state.region_archives, rows, strict=True):
         search = ask_all(own, state.distance(own), lambda: state.found.best_distance)
-        yield from capped(state, search, archive, math.inf)
+        yield from capped(state, search, archive)
     state.found.exhausted = not state.was_stopped
 
 

@@ -10,7 +10,7 @@ from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import asking, capped
+from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.nearest_rows import run_stages
 from ssba.pipeline.state import QueryState, Searching, States, Vector
 from ssba.search.archive import Archive
@@ -44,7 +44,7 @@ def _pulled_in(state: QueryState, known: Matrix) -> Searching[None]:
         moved = np.asarray(state.engine.metric.distance(rows, known[fine]))
         orders = [np.argsort(far, kind="stable")[:_PULLED] for far in (moved, state.distance(rows))]
         rows = rows[np.concatenate(orders)]
-        yield from capped(state, asking(rows[different(rows)]), archive, np.inf)
+        yield from asked(state, rows[different(rows)], archive)
         if state.found.has_hits:
             return
 
@@ -62,7 +62,7 @@ def follow_scores(states: States) -> None:
 def _uphill(state: QueryState) -> Searching[None]:
     for archive in sorted(state.region_archives, key=_by_margin):
         if archive.miss is not None and not state.found.has_hits and state.may_go_on:
-            yield from capped(state, _climb(archive.region, archive.miss), archive, np.inf)
+            yield from capped(state, _climb(archive.region, archive.miss), archive)
 
 
 def _by_margin(archive: Archive) -> float:

@@ -7,7 +7,7 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import asking, capped, goal_reply, predictions, scouted
+from ssba.pipeline.asking import asked, goal_reply, predictions
 from ssba.pipeline.state import QueryState, Vector
 from ssba.search.archive import Archive
 from ssba.search.pick import pick_order
@@ -117,7 +117,8 @@ def _ways_out(state: QueryState, region: Region, row: Vector) -> Asking[list[Vec
 def _asked_freely(state: QueryState, region: Region, rows: Matrix) -> Asking[Reply | None]:
     """Ask whether rows reach the goal, whatever else the options say; they are no answers."""
     archive = Archive(region, state.engine.metric)
-    return (yield from scouted(state, asking(rows), archive, len(rows)))
+    state.found.scouts.append(archive)
+    return (yield from asked(state, rows, archive, freely=True))
 
 
 def _least_push(state: QueryState, region: Region, course: tuple[Vector, Vector]) -> Asking[float | None]:
@@ -145,7 +146,7 @@ def _least_push(state: QueryState, region: Region, course: tuple[Vector, Vector]
 def _holds(state: QueryState, region: Region, z: Vector) -> Asking[bool | None]:
     """Tell whether a row is an answer and the ball around it holds; None where the budget ends."""
     archive = state.new_archive(region)
-    reply = yield from capped(state, asking(z[None, :]), archive, 1)
+    reply = yield from asked(state, z[None, :], archive)
     if reply is None:
         return None
     if not archive.has_found:

@@ -8,6 +8,7 @@ at a time is asked in one model call, or searched in one search.
 import itertools
 import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ from ssba.pipeline.beside_search import (
 )
 from ssba.pipeline.course import Stage
 from ssba.pipeline.state import QueryState, Searching, States, Vector
-from ssba.search.archive import Archive, look_at_new, share_out
+from ssba.search.archive import Archive, share_out
 from ssba.search.ledger import Door, Ledger
 from ssba.search.nearest import Moved, search_all
 from ssba.search.regions import Numbers, Regions
@@ -48,7 +49,6 @@ Answered = TypeVar("Answered")
 
 def search_nearest(states: States) -> None:
     """Search all regions of all queries; one that begins beyond the best answer of its query is left out."""
-    look_at_new([archive for state in states for archive in state.found.known])
     states = [state for state in states if not state.has_enough]
     for state in states:
         if not state.may_go_on:
@@ -172,20 +172,17 @@ class Hunt:
 
 def hunt(hunts: Sequence[tuple[QueryState, Hunt]]) -> list[list[Archive]]:
     """Search for all that is wished for, in one search; return an archive for each part of each hunt."""
+    if not hunts:
+        return []
+    states, wishes = [state for state, _ in hunts], [one for _, one in hunts]
+    parts = [(number, *part) for number, one in enumerate(wishes) for part in one.parts]
+    most, freely = np.array([one.most for one in wishes]), [one.freely for one in wishes]
+    ledger = ledger_of(states, [(number, region) for number, region, _ in parts], most, freely)
+    search_all(ledger, _pools(ledger, [pool for _, _, pool in parts]), states[0].engine.seed)
     found: list[list[Archive]] = [[] for _ in hunts]
-    for freely in (False, True):
-        mine = [i for i, (_, one) in enumerate(hunts) if one.freely == freely]
-        if not mine:
-            continue
-        states = [hunts[i][0] for i in mine]
-        parts = [(place, *part) for place, i in enumerate(mine) for part in hunts[i][1].parts]
-        most = np.array([hunts[i][1].most for i in mine])
-        ledger = ledger_of(states, [(place, region) for place, region, _ in parts], most, freely=freely)
-        search_all(ledger, _pools(ledger, [pool for _, _, pool in parts]), states[0].engine.seed)
-        archives = [_archive_of(*hunts[mine[place]], region) for place, region, _ in parts]
-        hand_over(states, archives, ledger, [hunts[i][1] for i in mine])
-        for (place, _, _), archive in zip(parts, archives, strict=True):
-            found[mine[place]].append(archive)
+    for number, region, _ in parts:
+        found[number].append(_archive_of(*hunts[number], region))
+    hand_over(states, [archive for own in found for archive in own], ledger, wishes)
     return found
 
 
@@ -203,12 +200,11 @@ def ledger_of(
     states: States,
     lanes: Sequence[tuple[int, Region]],
     most: float | Vector = np.inf,
-    *,
-    freely: bool = False,
+    freely: Sequence[bool] = (),
 ) -> Ledger:
     """Return a ledger for regions of some queries, within what is left of their budgets and `most`."""
     regions = Regions(tuple(region for _, region in lanes), np.array([number for number, _ in lanes]))
-    return Ledger(regions, states[0].engine.metric, door_of(states, most, freely=freely))
+    return Ledger(regions, states[0].engine.metric, door_of(states, most, freely))
 
 
 def _pools(ledger: Ledger, pools: Sequence[Pool]) -> Pools:
@@ -225,8 +221,7 @@ def _pools(ledger: Ledger, pools: Sequence[Pool]) -> Pools:
 def door_of(
     states: States,
     most_rows: float | Vector = np.inf,
-    *,
-    freely: bool = False,
+    freely: Sequence[bool] = (),
     device: OnDevice | None = None,
 ) -> Door:
     """Return the way to ask the model about rows of several queries at once, and to read its answers.
@@ -239,7 +234,7 @@ def door_of(
     some_miss = bool(missing.any())
     course = states[0].limits.course
     places = course.places(states)
-    reading = None if device is not None else reader_of(states, freely=freely)
+    reading = None if device is not None else reader_of(states, freely)
     beside = None if device is None else ReaderBeside(states, device)
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
@@ -308,7 +303,7 @@ def hand_over(
 ) -> None:
     """Give each query what was found and missed in its regions; there is an archive for each of these.
 
-    Of hunts that go on apart only the cost is the query's; those without limits miss other rows than it does.
+    Of hunts that go on apart only the cost is the query's.
     """
     regions = ledger.regions
     if ledger.hits:
@@ -327,8 +322,7 @@ def hand_over(
             state.spent.rows_apart += asked[owner]
         else:
             archive.rows_asked += asked[owner]
-        if hunts is None or not hunts[owner].freely:
-            state.found.missed.append(missed[owner])
+        archive.missed.append(missed[owner])
         state.spent.calls += calls[owner]
         if not is_open[owner] and (ledger.few_calls or not state.may_go_on):
             _note_end(state)
@@ -363,75 +357,60 @@ def run_stages(states: States, stages: Sequence[Searching[None]]) -> None:
     """Drive a stage of each query to its end; queries share model calls and searches."""
 
     def answer(asked: Sequence[tuple[int, Any]]) -> list[Any]:
-        answers: list[Any] = [None] * len(asked)
-        hunts = [i for i, (_, question) in enumerate(asked) if isinstance(question, Hunt)]
-        for i, found in zip(hunts, hunt([(states[asked[i][0]], asked[i][1]) for i in hunts]), strict=True):
-            answers[i] = found
-        for freely in (False, True):
-            rows = [
-                i
-                for i, (_, question) in enumerate(asked)
-                if not isinstance(question, Hunt) and isinstance(question, Freely) == freely
-            ]
-            replies = _replies([(states[asked[i][0]], asked[i][1]) for i in rows], freely=freely)
-            for i, reply in zip(rows, replies, strict=True):
-                answers[i] = reply
-        return answers
+        hunts = {number: one for number, one in asked if isinstance(one, Hunt)}
+        rows = {number: one for number, one in asked if number not in hunts}
+        answers: dict[int, Any] = dict(
+            zip(hunts, hunt([(states[number], one) for number, one in hunts.items()]), strict=True)
+        )
+        replies = _replies([(states[number], one) for number, one in rows.items()])
+        answers.update(zip(rows, replies, strict=True))
+        return [answers[number] for number, _ in asked]
 
     drive(stages, answer)
 
 
-def _replies(asked: Sequence[tuple[QueryState, Matrix | Freely]], *, freely: bool) -> list[Reply]:
+def _replies(asked: Sequence[tuple[QueryState, Matrix | Freely]]) -> list[Reply]:
     """Ask about the rows of several queries in one call."""
     if not asked:
         return []
-    states = [state for state, _ in asked]
+    states, freely = [state for state, _ in asked], [isinstance(one, Freely) for _, one in asked]
     rows = [one.rows if isinstance(one, Freely) else one for _, one in asked]
-    sizes = [len(own) for own in rows]
-    query = np.repeat(np.arange(len(asked)), sizes)
-    reply = door_of(states, freely=freely).ask(np.concatenate(rows), query)
+    ends = np.cumsum([0, *map(len, rows)])
+    reply = door_of(states, freely=freely).ask(
+        np.concatenate(rows), np.repeat(np.arange(len(asked)), np.diff(ends))
+    )
     for state in states:
         state.spent.calls += 1
-    ends = np.cumsum([0, *sizes]).tolist()
     return [
         Reply(reply.reached[begin:end], None if reply.margin is None else reply.margin[begin:end])
-        for begin, end in itertools.pairwise(ends)
+        for begin, end in itertools.pairwise(ends.tolist())
     ]
 
 
 def drive(
     searches: Sequence[Generator[Question, Answered, None]],
     ask: Callable[[Sequence[tuple[int, Question]]], Sequence[Answered]],
-    done: Callable[[int], object] = lambda _: None,
     side_by_side: int = 256,
 ) -> None:
     """Run all searches to their end; `ask` gets the open questions of many at once, with their numbers.
 
     A search sees only the replies to its own questions, so it takes the same way alone or among others.
-    At most `side_by_side` run at a time; as one ends (`done` is told its number) the next begins.
+    At most `side_by_side` run at a time; as one ends the next begins.
     """
     waiting = iter(range(len(searches)))
     open_questions: dict[int, Question] = {}
+
+    def advance(number: int, reply: Answered | None = None) -> None:
+        search = searches[number]
+        with suppress(StopIteration):
+            open_questions[number] = next(search) if reply is None else search.send(reply)
+
     while True:
         while len(open_questions) < side_by_side and (number := next(waiting, None)) is not None:
-            _advance(searches, number, None, open_questions, done)
+            advance(number)
         if not open_questions:
             return
         asked = list(open_questions.items())
         open_questions.clear()
         for (number, _), reply in zip(asked, ask(asked), strict=True):
-            _advance(searches, number, reply, open_questions, done)
-
-
-def _advance(
-    searches: Sequence[Generator[Question, Answered, None]],
-    number: int,
-    reply: Answered | None,
-    open_questions: dict[int, Question],
-    done: Callable[[int], object],
-) -> None:
-    search = searches[number]
-    try:
-        open_questions[number] = next(search) if reply is None else search.send(reply)
-    except StopIteration:
-        done(number)
+            advance(number, reply)

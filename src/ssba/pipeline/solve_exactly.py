@@ -15,11 +15,11 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.errors import ArgumentError
 from ssba.options import SHORTER
-from ssba.pipeline.asking import offered
+from ssba.pipeline.asking import asking
 from ssba.pipeline.course import Stage
 from ssba.pipeline.nearest_rows import run_stages
 from ssba.pipeline.state import QueryState, States, Vector
-from ssba.search.archive import Archive
+from ssba.search.archive import Archive, recorded
 from ssba.search.settings import SETTINGS
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import (
@@ -150,8 +150,8 @@ def _look(states: States, opened: Opened, *, thoroughly: bool = False) -> None:
 def _offer(state: QueryState, archive: Archive, row: Vector) -> Asking[None]:
     region = archive.region
     rows = region.snap(np.where(np.isnan(row), row, row + _OUTWARD[:, None] * (row - region.start)))
-    rows = np.unique(rows, axis=0)
-    yield from offered(state, rows, archive)
+    # Whatever is left of the budget of rows; time still ends it.
+    yield from recorded(asking(np.unique(rows, axis=0)), archive, lambda: np.inf, state.limits.is_over)
 
 
 def _solve(state: QueryState, opened: Opened, thoroughly: bool) -> list[tuple[Archive, Vector]]:

@@ -126,9 +126,9 @@ class Found:
     `by_columns` are answers by different sets of columns, without superfluous columns where these are to be
     left out; so many searches for them were made, and so many were not. `robust_rows` are answers with a ball
     around them that reaches.
-    `missed` holds the distances of all feasible rows that were asked and did not reach the target, `drawn`
-    those of the random ones among them. `exhausted` tells that every nearer legal row was asked;
-    `climbed` are feasible rows with good scores that do not reach, `obstacles` what stops the bounded move.
+    `drawn` holds the distances of rows drawn at random that did not reach the target. `exhausted` tells that
+    every nearer legal row was asked; `climbed` are feasible rows with good scores that do not reach,
+    `obstacles` what stops the bounded move.
     `lower_bound` comes from those who can look inside the model; infinite where nothing can reach. `unproved`
     tells why they could not, or not far enough.
     """
@@ -142,7 +142,6 @@ class Found:
     column_searches: int = 0
     column_searches_left: int = 0
     robust_rows: list[Vector] = field(default_factory=list)
-    missed: list[Vector] = field(default_factory=list)
     drawn: Vector = field(default_factory=lambda: np.empty(0))
     exhausted: bool = False
     lower_bound: float | None = None

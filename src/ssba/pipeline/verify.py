@@ -20,7 +20,7 @@ from ssba.constraints.surely_holds import surely_hold
 from ssba.models.model import Output
 from ssba.models.targets import Reply
 from ssba.options import SHORTER
-from ssba.pipeline.asking import by_goal, judged, reader_of, told, verdicts
+from ssba.pipeline.asking import by_goal, change_limits, judged, reader_of, told, verdicts
 from ssba.pipeline.few_digits import short_forms
 from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
@@ -308,8 +308,7 @@ def are_feasible(states: States, of: Numbers, rows: Matrix) -> Mask:
     if not len(rows):
         return np.zeros(0, dtype=bool)
     x = np.array([state.x for state in states])
-    most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
-    few = changed_cells(rows, x[of]).sum(axis=1) <= most[of]
+    few = changed_cells(rows, x[of]).sum(axis=1) <= change_limits(states)[of]
     allowed = lie_inside(states, of, rows) & few
     for i, unsure in unsure_constraints(states, of, rows).items():
         allowed[i] = allowed[i] and _hold(states[int(of[i])], rows[i], unsure)
