@@ -31,7 +31,7 @@ from ssba.interrupts import is_interrupted
 from ssba.models.model import Output
 from ssba.models.targets import Goal, describe, resolve
 from ssba.options import Budget, Options
-from ssba.pipeline.asking import goal_reply, predictions, reader_of, shown_answers, told, verdicts
+from ssba.pipeline.asking import goal_reply, reader_of, shown_answers, told, verdicts
 from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.course import Stage
@@ -251,7 +251,7 @@ def _has_room(state: QueryState) -> bool:
 
 def _not_there_yet(states: States) -> list[QueryState]:
     """Return, of queries about one row, those that there is something to search for."""
-    mine = predictions(states[0].engine.judging, states[0].x[None, :], states[0].x)[0]
+    mine = verdicts(states[0].engine.judging, states[0].x[None, :], states[0].x)
     return [state for state in states if state.query.regions and not is_there(state, mine)]
 
 

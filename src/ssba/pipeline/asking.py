@@ -38,11 +38,7 @@ def judged(state: QueryState, rows: Matrix, output: Output) -> Reply:
 
     A ball around the rows is not among it: that takes rows of its own.
     """
-    reply = goal_reply(state, output)
-    most = state.options.max_changes
-    if most is not None:
-        reply = just_missed(reply, changed_cells(rows, state.x).sum(axis=1) > most)
-    return plausible_reply(state, rows, reply) if state.options.plausible else reply
+    return reader_of([state])(rows, np.zeros(len(rows), dtype=np.int64), output)
 
 
 def reader_of(states: States, freely: Sequence[bool] = ()) -> Callable[[Matrix, Numbers, Output], Reply]:
@@ -127,17 +123,11 @@ def just_missed(reply: Reply, refused: NDArray[np.bool_]) -> Reply:
     return Reply(reply.reached & ~refused, margin)
 
 
-def predictions(judging: Judging, rows: Matrix, queries: Matrix) -> list[Output]:
+def verdicts(judging: Judging, rows: Matrix, queries: Matrix) -> Output:
     """Ask the model itself about rows: in one batch, or one by one where the batch matters.
 
     Rows may miss cells that their query misses; `queries` is that of all rows, or one a row.
     """
-    output = verdicts(judging, rows, queries)
-    return [output.take(slice(i, i + 1)) for i in range(len(rows))]
-
-
-def verdicts(judging: Judging, rows: Matrix, queries: Matrix) -> Output:
-    """Ask the model itself about rows, and return its answers in one."""
     oracle, missing = judging.oracle(), np.broadcast_to(np.isnan(queries), rows.shape)
     if judging.batch_matters and len(rows) > 1:
         return joined([oracle.verdict(rows[i : i + 1], missing[i : i + 1]) for i in range(len(rows))])
@@ -166,11 +156,6 @@ def naming_failing_row(judging: Judging, rows: Any, encoded: Matrix) -> Iterator
         raise
 
 
-def shown_answer(output: Output) -> Any:
-    """Return what the model says about a single row: its class, or its number."""
-    return shown_answers(output)[0]
-
-
 def shown_answers(output: Output) -> Sequence[Any]:
     """Return what the model says about each row: its class, or its number."""
     if output.labels is not None:
@@ -180,13 +165,8 @@ def shown_answers(output: Output) -> Sequence[Any]:
     return [None] * (0 if output.scores is None else len(output.scores))
 
 
-def prediction_and_score(judging: Judging, goal: Goal, output: Output) -> tuple[Any, float | None]:
-    """Return prediction and score of one row; numbers without the bits that depend on its batch."""
-    return predictions_and_scores(judging, goal, output)[0]
-
-
 def predictions_and_scores(judging: Judging, goal: Goal, output: Output) -> list[tuple[Any, float | None]]:
-    """Return predictions and scores of rows, as `prediction_and_score` gives them."""
+    """Return predictions and scores of rows; numbers without the bits that depend on their batch."""
     told, scores = shown(goal, output, judging.model.classes)
     if output.values is not None:
         return [(number, number) for number in (_nine_digits(float(one), goal) for one in told)]

@@ -6,17 +6,13 @@ the score is followed uphill from the best of them.
 
 import numpy as np
 
-from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
-from ssba.constraints.regions.region import Region
-from ssba.models.targets import Reply
 from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.nearest_rows import run_stages
-from ssba.pipeline.state import QueryState, Searching, States, Vector
+from ssba.pipeline.state import QueryState, Searching, States
 from ssba.search.archive import Archive
+from ssba.search.climb import climb_in_few_calls
 from ssba.search.lanes import different
-from ssba.search.regions import Regions
-from ssba.search.starts import combined_changes, single_changes
 
 LOOK_ROWS = 400
 """What a look may spend: 9 in 10 of the searches that find anything do so within 240 rows."""
@@ -24,9 +20,6 @@ LOOK_ROWS = 400
 # Of the rows that reach elsewhere so many are asked about in a region: those that being pulled in changes
 # least, and as many that come nearest to the query.
 _PULLED = 24
-# Columns go these shares of the way to their ends, all in one call, for so many rounds at most.
-_SHARES = (1.0, 0.4, 0.1, 0.03, 0.01, 0.003)
-_ROUNDS = 12
 
 
 def pull_in_known(states: States, known: Matrix) -> None:
@@ -62,50 +55,8 @@ def follow_scores(states: States) -> None:
 def _uphill(state: QueryState) -> Searching[None]:
     for archive in sorted(state.region_archives, key=_by_margin):
         if archive.miss is not None and not state.found.has_hits and state.may_go_on:
-            yield from capped(state, _climb(archive.region, archive.miss), archive)
+            yield from capped(state, climb_in_few_calls(archive.region, archive.miss), archive)
 
 
 def _by_margin(archive: Archive) -> float:
     return -archive.miss_margin
-
-
-def _climb(region: Region, row: Vector) -> Asking[None]:
-    """Change one column at a time, and then all that helped together, until a row reaches or nothing helps.
-
-    What all changes together come to is asked about along with what would follow from there, for fewer calls.
-    """
-    regions = Regions((region,), np.zeros(1, dtype=np.int64))
-    rows = _changed(regions, row)
-    reply = yield np.concatenate([row[None, :], rows])
-    margin, margins = float(_margins(reply)[0]), _margins(reply)[1:]
-    for _ in range(_ROUNDS):
-        helped = margins > margin
-        if not helped.any() or reply.reached.any():
-            return
-        rows, margins = rows[helped], margins[helped]
-        best = int(np.argmax(margins))
-        whose = np.zeros(len(rows), dtype=np.int64)
-        together, fine = region.pull_in(combined_changes(row[None, :], rows, whose, margins))
-        joint = together[0] if fine[0] else rows[best]
-        further = _changed(regions, joint)
-        reply = yield np.concatenate([joint[None, :], further])
-        if _margins(reply)[0] >= margins[best]:
-            row, margin, rows, margins = joint, float(_margins(reply)[0]), further, _margins(reply)[1:]
-            continue
-        row, margin = rows[best], float(margins[best])
-        rows = _changed(regions, row)
-        reply = yield rows
-        margins = _margins(reply)
-
-
-def _margins(reply: Reply) -> Vector:
-    return np.asarray(reply.margin, dtype=np.float64)
-
-
-def _changed(regions: Regions, row: Vector) -> Matrix:
-    """Return a row with one column changed at a time, by each of some shares of the way to its ends."""
-    count = len(_SHARES)
-    rows, _ = single_changes(
-        regions, np.tile(row, (count, 1)), np.zeros(count, dtype=np.int64), np.array(_SHARES)
-    )
-    return np.asarray(rows[different(rows)])

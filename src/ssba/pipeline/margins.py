@@ -7,9 +7,8 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import asked, goal_reply, predictions
+from ssba.pipeline.asking import asked, goal_reply, verdicts
 from ssba.pipeline.state import QueryState, Vector
-from ssba.search.archive import Archive
 from ssba.search.pick import pick_order
 from ssba.search.robust import normal_from_labels
 
@@ -35,9 +34,7 @@ def ball_holds(state: QueryState, z: Vector) -> bool:
     """Ask the model itself about the ball around a row, with directions that no search has seen."""
     rows = ball_rows(state, z, state.engine.seed + _SALT)
     state.spent.verified_rows += len(rows)
-    return all(
-        bool(goal_reply(state, one).reached[0]) for one in predictions(state.engine.judging, rows, state.x)
-    )
+    return bool(goal_reply(state, verdicts(state.engine.judging, rows, state.x)).reached.all())
 
 
 def push_off_boundary(state: QueryState) -> Asking[None]:
@@ -116,8 +113,7 @@ def _ways_out(state: QueryState, region: Region, row: Vector) -> Asking[list[Vec
 
 def _asked_freely(state: QueryState, region: Region, rows: Matrix) -> Asking[Reply | None]:
     """Ask whether rows reach the goal, whatever else the options say; they are no answers."""
-    archive = Archive(region, state.engine.metric)
-    state.found.scouts.append(archive)
+    archive = state.new_archive(region, state.found.scouts)
     return (yield from asked(state, rows, archive, freely=True))
 
 

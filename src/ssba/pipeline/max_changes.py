@@ -14,7 +14,7 @@ import numpy as np
 from ssba.columns.distance import Metric, changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
-from ssba.constraints.regions.compile import compile_query
+from ssba.constraints.regions.compile import compile_query, needed_for
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
@@ -223,26 +223,15 @@ def refuse_too_few_changes(state: QueryState) -> None:
         return
     if not force_too_many(state.query.regions, most):
         return
+    engine, limits = state.engine, state.limits
+
+    def forcing(rest: Sequence[Constraint]) -> bool:
+        compiled = compile_query(engine.space, engine.metric, state.x, rest, limits.deadline)
+        return not limits.is_over() and compiled.complete and force_too_many(compiled.regions, most)
+
     state.found.status = Status.INFEASIBLE
     limit = next(one for one in state.options.limits if one.startswith("max_changes"))
-    state.found.clash = (*(one.text for one in _forcing(state, most)), limit)
-
-
-def _forcing(state: QueryState, most: int) -> list[Constraint]:
-    """Return constraints that together force too many changes, none of which can be left out."""
-    kept = list(state.query.constraints)
-    for position in reversed(range(len(kept))):
-        rest = kept[:position] + kept[position + 1 :]
-        if not state.limits.is_over() and _force_too_many(state, rest, most):
-            kept = rest
-    return kept
-
-
-def _force_too_many(state: QueryState, constraints: Sequence[Constraint], most: int) -> bool:
-    compiled = compile_query(
-        state.engine.space, state.engine.metric, state.x, constraints, state.limits.deadline
-    )
-    return compiled.complete and force_too_many(compiled.regions, most)
+    state.found.clash = (*(one.text for one in needed_for(forcing, state.query.constraints)), limit)
 
 
 def force_too_many(regions: Sequence[Region], most: int) -> bool:

@@ -79,44 +79,38 @@ def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
 
 def _search(states: States, chosen: Chosen) -> None:
     """Search regions beside the model where that is possible, and what is left of them on the host."""
-    left, stacked, device = list(chosen), _Stacked(states, chosen), device_of(states)
+    left, device, every = list(chosen), device_of(states), _stacked(states, chosen)
+
+    def stacked(some: Chosen) -> Regions:
+        return every if some == chosen else _stacked(states, some)
+
     if device is not None:
-        fits = fit_beside(states, stacked.regions)
+        fits = fit_beside(states, every)
         left = [one for one, fine in zip(chosen, fits, strict=True) if not fine]
         fitting = [one for one, fine in zip(chosen, fits, strict=True) if fine]
         left += _search_beside(states, fitting, device, stacked)
     if left:
         door = door_of(states)
         # Opening a model takes some rows of it, which only pays where its slopes can lead.
-        led = can_be_led(states, stacked.of(left)).any()
+        led = can_be_led(states, stacked(left)).any()
         if led and (slopes := opened_slopes(states)) is not None:
             door = replace(door, slopes=slopes, led=led_by_slopes(states), has_faces=_has_faces(states))
-        _search_in(Ledger(stacked.of(left), states[0].engine.metric, door), states, left)
+        _search_in(Ledger(stacked(left), states[0].engine.metric, door), states, left)
 
 
-class _Stacked:
-    """The regions to search, stacked once for all that is done with all of them."""
-
-    def __init__(self, states: States, chosen: Chosen) -> None:
-        self._states, self._chosen = states, list(chosen)
-        self.regions = self._stack(chosen)
-
-    def of(self, some: Chosen) -> Regions:
-        return self.regions if some == self._chosen else self._stack(some)
-
-    def _stack(self, some: Chosen) -> Regions:
-        parts = tuple(self._states[number].query.regions[i] for number, i in some)
-        return Regions(parts, np.array([number for number, _ in some]))
+def _stacked(states: States, some: Chosen) -> Regions:
+    parts = tuple(states[number].query.regions[i] for number, i in some)
+    return Regions(parts, np.array([number for number, _ in some]))
 
 
 def _search_beside(
-    states: States, chosen: Chosen, device: OnDevice, stacked: _Stacked
+    states: States, chosen: Chosen, device: OnDevice, stacked: Callable[[Chosen], Regions]
 ) -> list[tuple[int, int]]:
     """Search regions beside the model, fewer at a time where its memory ends; return what is for the host."""
     waiting, left = [list(chosen)], []
     while waiting:
         some = waiting.pop()
-        regions, metric = stacked.of(some), states[0].engine.metric
+        regions, metric = stacked(some), states[0].engine.metric
         try:
             ledger = ledger_beside(regions, metric, door_of(states, device=device), device)
             gone = set(_search_in(ledger, states, some))
@@ -182,18 +176,13 @@ def hunt(hunts: Sequence[tuple[QueryState, Hunt]]) -> list[list[Archive]]:
     found: list[list[Archive]] = [[] for _ in hunts]
     for number, region, _ in parts:
         found[number].append(_archive_of(*hunts[number], region))
-    hand_over(states, [archive for own in found for archive in own], ledger, wishes)
+    hand_over(states, [archive for own in found for archive in own], ledger)
     return found
 
 
 def _archive_of(state: QueryState, one: Hunt, region: Region) -> Archive:
-    if one.apart:
-        return Archive(region, state.engine.metric)
-    if one.freely:
-        archive = Archive(region, state.engine.metric)
-        state.found.scouts.append(archive)
-        return archive
-    return state.new_archive(region)
+    found = state.found
+    return state.new_archive(region, found.apart if one.apart else found.scouts if one.freely else None)
 
 
 def ledger_of(
@@ -298,13 +287,8 @@ def _one_by_one(ask: Callable[[Matrix, Numbers], Reply], Z: Matrix, query: Numbe
     return Reply(reached, margin if has_margin else None)
 
 
-def hand_over(
-    states: States, archives: Sequence[Archive], ledger: Ledger, hunts: Sequence[Hunt] | None = None
-) -> None:
-    """Give each query what was found and missed in its regions; there is an archive for each of these.
-
-    Of hunts that go on apart only the cost is the query's.
-    """
+def hand_over(states: States, archives: Sequence[Archive], ledger: Ledger) -> None:
+    """Give each query what was found and missed in its regions; there is an archive for each of these."""
     regions = ledger.regions
     if ledger.hits:
         share_out(archives, [(to_numpy(rows), at, far) for rows, at, far in ledger.hits])
@@ -318,10 +302,7 @@ def hand_over(
     asked, is_open, calls = ledger.asked.tolist(), ledger.is_open.tolist(), ledger.calls.tolist()
     for owner, archive in counting.items():
         state = states[owner]
-        if hunts is not None and hunts[owner].apart:
-            state.spent.rows_apart += asked[owner]
-        else:
-            archive.rows_asked += asked[owner]
+        archive.rows_asked += asked[owner]
         archive.missed.append(missed[owner])
         state.spent.calls += calls[owner]
         if not is_open[owner] and (ledger.few_calls or not state.may_go_on):
