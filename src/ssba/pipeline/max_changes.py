@@ -131,9 +131,8 @@ def part_of(region: Region, columns: tuple[int, ...] | frozenset[int], metric: M
 
 def search_parts(state: QueryState, parts: Sequence[Part]) -> Searching[list[Archive]]:
     """Search parts of regions for the nearest rows, from the parts' own starts and the usual ones."""
-    wished = []
-    for part in parts:
-        wished.append((part.region, state.pool.with_guesses(part.starts) if len(part.starts) else state.pool))
+    pools = [state.pool.with_guesses(part.starts) if len(part.starts) else state.pool for part in parts]
+    wished = zip((part.region for part in parts), pools, strict=True)
     rows = [min(_ROWS_A_SET + _ROWS_A_COLUMN * len(part.free), _MOST_ROWS) for part in parts]
     archives: list[Archive] = yield Hunt(tuple(wished), sum(rows))
     for archive in archives:

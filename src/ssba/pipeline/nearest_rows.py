@@ -17,6 +17,7 @@ import numpy as np
 from ssba.arrays import to_numpy
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
+from ssba.models.answers import Output, joined
 from ssba.models.on_device import OnDevice, is_out_of_memory
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import Freely, reader_of
@@ -217,43 +218,26 @@ def door_of(
 
     Rows come from the host, or lie on the model's `device`.
     """
-    engine, clock = states[0].engine, states[0].limits.clock
-    judging, oracle = engine.judging, engine.judging.oracle()
-    missing = np.isnan(np.array([state.x for state in states]))
-    some_miss = bool(missing.any())
-    course = states[0].limits.course
-    places = course.places(states)
-    reading = None if device is not None else reader_of(states, freely)
+    judging, limits = states[0].engine.judging, states[0].limits
+    places = limits.course.places(states)
     beside = None if device is None else ReaderBeside(states, device)
+    replies = _replies_here(states, freely) if beside is None else beside.replies
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
         begun = time.monotonic()
-        if beside is not None:
-            reply = beside.replies(Z, query)
-        elif judging.batch_matters and (query != query[0]).any():
-            reply = _one_by_one(ask, Z, query)
-        else:
-            reply = read(Z, query)
-        clock.last_call = time.monotonic() - begun
-        course.called(places)
+        reply = replies(Z, query)
+        limits.clock.last_call = time.monotonic() - begun
+        limits.course.called(places)
         return reply
-
-    def read(Z: Matrix, query: Numbers) -> Reply:
-        assert reading is not None
-        reply = reading(Z, query, oracle.output(Z, missing[query] if some_miss else None))
-        if reply.margin is None:
-            return reply
-        step = judging.margin_step
-        return Reply(reply.reached, np.round(reply.margin / step) * step)
 
     left = np.array([state.limits.rows - state.rows_asked for state in states], dtype=float)
     return Door(
         ask,
         judging.gives_margins,
         np.minimum(left, most_rows),
-        states[0].limits.is_over,
+        limits.is_over,
         _few_calls(states),
-        states[0].limits.until_found,
+        limits.until_found,
         widely=device is not None,
         slopes=None if beside is None else beside.slopes,
         led=None if beside is None else led_by_slopes(states),
@@ -274,17 +258,31 @@ def _few_calls(states: States) -> Numbers | None:
     return np.array([state.calls_left for state in states])
 
 
-def _one_by_one(ask: Callable[[Matrix, Numbers], Reply], Z: Matrix, query: Numbers) -> Reply:
-    """Ask about the rows of each query in a batch of their own, as it has when it comes alone."""
-    reached, margin = np.zeros(len(Z), dtype=bool), np.empty(len(Z))
-    has_margin = False
-    for number in np.unique(query):
-        rows = np.flatnonzero(query == number)
-        reply = ask(Z[rows], query[rows])
-        reached[rows] = reply.reached
-        if reply.margin is not None:
-            margin[rows], has_margin = reply.margin, True
-    return Reply(reached, margin if has_margin else None)
+def _replies_here(states: States, freely: Sequence[bool]) -> Callable[[Matrix, Numbers], Reply]:
+    """Return what asks the model about rows on the host, given whose they are.
+
+    Where the batch matters, the rows of each query come in one of their own, as they do when it is alone.
+    """
+    judging, read = states[0].engine.judging, reader_of(states, freely)
+    oracle, missing = judging.oracle(), np.isnan(np.array([state.x for state in states]))
+    some_miss = bool(missing.any())
+
+    def output(Z: Matrix, query: Numbers) -> Output:
+        return oracle.output(Z, missing[query] if some_miss else None)
+
+    def replies(Z: Matrix, query: Numbers) -> Reply:
+        if judging.batch_matters:
+            parts = [np.flatnonzero(query == number) for number in np.unique(query)]
+            order = np.argsort(np.concatenate(parts))
+            told = joined([output(Z[part], query[part]) for part in parts]).take(order)
+        else:
+            told = output(Z, query)
+        reply = read(Z, query, told)
+        if reply.margin is None:
+            return reply
+        return Reply(reply.reached, np.round(reply.margin / judging.margin_step) * judging.margin_step)
+
+    return replies
 
 
 def hand_over(states: States, archives: Sequence[Archive], ledger: Ledger) -> None:

@@ -57,19 +57,13 @@ def solve_exactly(states: States) -> list[QueryState]:
     """Solve what opened models allow without a search; return the queries that still want one."""
     if not states:
         return []
-    judging = states[0].engine.judging
-    linear = judging.opened_linear
-    if linear is not None:
-        _look([state for state in states if _is_plain(state)], linear)
-    course = states[0].limits.course
-    for state in states:
-        if linear is None and _may_open_trees(state) and judging.opened_trees is not None:
-            _look([state], judging.opened_trees)
-            if _needs_no_search(state):
-                course.finish([state])
-    wanting = [state for state in states if not _needs_no_search(state)]
-    course.finish(state for state in states if _needs_no_search(state))
-    return wanting
+    judging, looked_at = states[0].engine.judging, [state for state in states if looks_inside(state)]
+    if looked_at:
+        opened = judging.opened_linear or judging.opened_trees
+        assert opened is not None
+        _look(looked_at, opened)
+    states[0].limits.course.finish(state for state in states if _needs_no_search(state))
+    return [state for state in states if not _needs_no_search(state)]
 
 
 def is_told_by_trees(state: QueryState) -> bool:
