@@ -23,8 +23,7 @@ from ssba.models.targets import Goal, Reply, ValueBetween, shown
 from ssba.options import ScoreMargin
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.search.archive import Archive, recorded
-
-Numbers = NDArray[np.int64]
+from ssba.search.regions import Numbers
 
 # The margin of a row that reaches the goal but is refused for another reason.
 _JUST_MISSED = -np.finfo(np.float64).tiny
@@ -134,25 +133,17 @@ def verdicts(judging: Judging, rows: Matrix, queries: Matrix) -> Output:
     return oracle.verdict(rows, missing)
 
 
-def failing_row(judging: Judging, rows: Matrix) -> tuple[int, ModelError] | None:
-    """Return the first row that the model fails on when asked about it alone, and its error."""
-    for position, row in enumerate(rows):
-        try:
-            judging.oracle().verdict(row[None, :], np.isnan(row)[None, :])
-        except ModelError as error:
-            return position, error
-    return None
-
-
 @contextmanager
 def naming_failing_row(judging: Judging, rows: Any, encoded: Matrix) -> Iterator[None]:
     """Where the model fails on one of the user's rows, name it in the error."""
     try:
         yield
     except ModelError:
-        if (failed := failing_row(judging, encoded)) is not None:
-            position, error = failed
-            raise ModelError(f"{row_name(rows, position)}: {error}") from error
+        for position, row in enumerate(encoded):
+            try:
+                judging.oracle().verdict(row[None, :], np.isnan(row)[None, :])
+            except ModelError as error:
+                raise ModelError(f"{row_name(rows, position)}: {error}") from error
         raise
 
 

@@ -69,10 +69,8 @@ def search_nearest(states: States) -> None:
 
 
 def _next_regions(state: QueryState, begin: int, end: int) -> list[int]:
-    if begin >= len(state.query.regions) or not state.may_go_on:
-        return []
     regions = state.query.regions
-    if state.has_enough:
+    if begin >= len(regions) or not state.may_go_on or state.has_enough:
         return []
     order = sorted(range(len(regions)), key=lambda i: regions[i].begins)[begin:end]
     return [i for i in order if state.found.begins_nearer(regions[i])]

@@ -217,7 +217,13 @@ def _nearest(state: QueryState, archive: Archive, opened: Opened, share: float |
     known = known if exact.row is None else exact.row
     near = nearest_by_search(opened, question, known=known)
     exact = replace(exact, row=known if near is None else near)
-    return _better(exact, _by_cpsat(opened, question, exact.row))
+    try:
+        # The solver of the extra `exact`, if it is installed.
+        other = nearest_by_cpsat(opened, question, known=exact.row)
+    except (ArgumentError, CannotTell):
+        return exact
+    row = exact.row if other.row is None else other.row
+    return Exact(row, max(exact.lower_bound, other.lower_bound), other.proved)
 
 
 def _question(state: QueryState, archive: Archive) -> Question:
@@ -237,21 +243,6 @@ def _known_row(state: QueryState, archive: Archive) -> Vector | None:
     place = [one is archive for one in state.region_archives].index(True)
     known = min(archive, state.found.known[place], key=lambda one: one.best_distance)
     return known.nearest(1)[0] if known.has_found else None
-
-
-def _by_cpsat(opened: Opened, question: Question, known: Vector | None) -> Exact | None:
-    """Ask the solver of the extra `exact`, if it is installed."""
-    try:
-        return None if isinstance(opened, Additive) else nearest_by_cpsat(opened, question, known=known)
-    except (ArgumentError, CannotTell):
-        return None
-
-
-def _better(one: Exact, other: Exact | None) -> Exact:
-    if other is None:
-        return one
-    row = other.row if other.row is not None else one.row
-    return Exact(row, max(one.lower_bound, other.lower_bound), other.proved)
 
 
 def is_contradicted(state: QueryState) -> bool:

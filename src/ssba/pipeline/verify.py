@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
@@ -27,10 +26,7 @@ from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
 from ssba.search.lanes import rank_within
 from ssba.search.pick import APART, NEARER, pick_order
-from ssba.search.regions import Regions
-
-Mask = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
+from ssba.search.regions import Mask, Numbers, Regions
 
 # Answers whose margin is thinner than this share of the largest score are asked about once more, alone:
 # a batch and a single row may differ in the last bits of their sums.
