@@ -36,7 +36,7 @@ from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.course import Stage
 from ssba.pipeline.evidence import ask_all_nearer, evidence_of, gather_evidence, search_in_shells
-from ssba.pipeline.look import LOOK_ROWS, can_climb, follow_scores, pull_in_known
+from ssba.pipeline.look import LOOK_ROWS, look
 from ssba.pipeline.margins import ball_holds, push_off_boundary
 from ssba.pipeline.max_changes import refuse_too_few_changes, search_few
 from ssba.pipeline.nearest_rows import run_stages, search_nearest
@@ -159,14 +159,7 @@ def look_at_requests(
     `known` are rows that reach the goal, under whatever constraints.
     """
     limits = Limits(min(rows, LOOK_ROWS), until_found=True)
-    return search_requests(engine, requests, limits, done, partial(_look, known=known))
-
-
-def _look(states: States, known: Matrix) -> None:
-    pull_in_known(states, known)
-    open_states = [state for state in states if not state.found.has_hits]
-    follow_scores([state for state in open_states if can_climb(state)])
-    search_queries([state for state in open_states if not can_climb(state)])
+    return search_requests(engine, requests, limits, done, partial(look, known=known, search=search_queries))
 
 
 def move_requests(engine: Engine, requests: Sequence[Request]) -> list[QueryState]:

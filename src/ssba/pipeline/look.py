@@ -4,13 +4,14 @@ Rows that reach under other constraints are pulled into the regions first. Where
 the score is followed uphill from the best of them.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ssba.columns.space import Matrix
 from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.nearest_rows import run_stages
 from ssba.pipeline.state import QueryState, Searching, States
-from ssba.search.archive import Archive
 from ssba.search.climb import climb_in_few_calls
 from ssba.search.lanes import different
 
@@ -22,12 +23,23 @@ LOOK_ROWS = 400
 _PULLED = 24
 
 
-def pull_in_known(states: States, known: Matrix) -> None:
-    """Ask about rows that reach elsewhere, and of the background, pulled into the regions of queries."""
+def look(states: States, known: Matrix, search: Callable[[States], None]) -> None:
+    """Look for rows that reach in the regions of queries; `known` are some that reach elsewhere.
+
+    Without scores to follow there is a `search`, as with few changes allowed, where they lead nowhere.
+    """
     run_stages(states, [_pulled_in(state, known) for state in states])
+    climbing, others = list[QueryState](), list[QueryState]()
+    for state in states:
+        if not state.found.has_hits:
+            leads = state.engine.judging.gives_margins and state.options.max_changes is None
+            (climbing if leads else others).append(state)
+    run_stages(climbing, [_uphill(state) for state in climbing])
+    search(others)
 
 
 def _pulled_in(state: QueryState, known: Matrix) -> Searching[None]:
+    """Ask about rows that reach elsewhere, and of the background, pulled into the regions of a query."""
     background = state.engine.judging.known.rows[state.near]
     background = background[~np.isnan(background).any(axis=1)]
     known = np.concatenate([known, background])
@@ -42,21 +54,8 @@ def _pulled_in(state: QueryState, known: Matrix) -> Searching[None]:
             return
 
 
-def can_climb(state: QueryState) -> bool:
-    """Tell whether a row can be followed uphill by score; with few changes allowed that leads nowhere."""
-    return state.engine.judging.gives_margins and state.options.max_changes is None
-
-
-def follow_scores(states: States) -> None:
-    """Go uphill in the regions of queries for which nothing was found, from the best misses."""
-    run_stages(states, [_uphill(state) for state in states])
-
-
 def _uphill(state: QueryState) -> Searching[None]:
-    for archive in sorted(state.region_archives, key=_by_margin):
+    """Go uphill in the regions of a query for which nothing was found, from the best misses."""
+    for archive in sorted(state.region_archives, key=lambda archive: -archive.miss_margin):
         if archive.miss is not None and not state.found.has_hits and state.may_go_on:
             yield from capped(state, climb_in_few_calls(archive.region, archive.miss), archive)
-
-
-def _by_margin(archive: Archive) -> float:
-    return -archive.miss_margin

@@ -6,7 +6,6 @@ from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
-from ssba.models.targets import Reply
 from ssba.pipeline.asking import asked, goal_reply, verdicts
 from ssba.pipeline.state import QueryState, Vector
 from ssba.search.pick import pick_order
@@ -53,7 +52,7 @@ def push_off_boundary(state: QueryState) -> Asking[None]:
     )
     with_room = 0
     for row in rows[order]:
-        if with_room == options.k or state.limits.rows <= state.rows_asked or state.limits.is_over():
+        if with_room == options.k or not state.may_go_on:
             return
         with_room += yield from _push_out(state, row)
 
@@ -100,7 +99,7 @@ def _ways_out(state: QueryState, region: Region, row: Vector) -> Asking[list[Vec
     count = _ROWS_BESIDE + _ROWS_A_COLUMN * int(surface.movable.sum())
     directions = surface.directions(count, np.random.default_rng([state.engine.seed, _SALT]))
     around = surface.rows(row, directions, state.options.radius)
-    reply = yield from _asked_freely(state, region, around)
+    reply = yield from asked(state, around, state.new_archive(region, state.found.scouts), freely=True)
     ways = [-one for one in surface.toward(row, state.x)]
     if reply is not None:
         normal = normal_from_labels(directions, reply.reached)
@@ -109,12 +108,6 @@ def _ways_out(state: QueryState, region: Region, row: Vector) -> Asking[list[Vec
             normal = np.where(changed_cells(row[None, :], state.x)[0], normal, 0.0)
         ways += [normal] if normal.any() else []
     return ways
-
-
-def _asked_freely(state: QueryState, region: Region, rows: Matrix) -> Asking[Reply | None]:
-    """Ask whether rows reach the goal, whatever else the options say; they are no answers."""
-    archive = state.new_archive(region, state.found.scouts)
-    return (yield from asked(state, rows, archive, freely=True))
 
 
 def _least_push(state: QueryState, region: Region, course: tuple[Vector, Vector]) -> Asking[float | None]:
@@ -147,7 +140,9 @@ def _holds(state: QueryState, region: Region, z: Vector) -> Asking[bool | None]:
         return None
     if not archive.has_found:
         return False
-    around = yield from _asked_freely(state, region, ball_rows(state, z, state.engine.seed))
+    # Around an answer only the goal counts, and rows there are no answers.
+    rows, scout = ball_rows(state, z, state.engine.seed), state.new_archive(region, state.found.scouts)
+    around = yield from asked(state, rows, scout, freely=True)
     if around is not None and around.reached.all():
         state.found.robust_rows.append(z)
     return None if around is None else bool(around.reached.all())

@@ -155,7 +155,7 @@ def fewer_columns(state: QueryState, region: Region, row: Vector) -> Searching[V
     """
     longest = state.options.price * float(state.distance(row[None, :])[0])
     forced = forced_columns(region)
-    while state.limits.rows > state.rows_asked and not state.limits.is_over():
+    while state.may_go_on:
         parts = state.engine.metric.parts(row[None, :], state.x)[0]
         changed = np.flatnonzero(changed_cells(row[None, :], state.x)[0])
         columns = [int(j) for j in changed[np.argsort(parts[changed], kind="stable")]]
