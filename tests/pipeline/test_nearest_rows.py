@@ -24,9 +24,8 @@ def answer(question: int) -> int:
     return 3 * question % 1009
 
 
-def run(lengths: Sequence[int], side_by_side: int) -> tuple[list[Log], list[int], list[int]]:
+def run(lengths: Sequence[int], side_by_side: int) -> tuple[list[Log], list[int]]:
     logs: list[Log] = [[] for _ in lengths]
-    ended: list[int] = []
     batches: list[int] = []
 
     def ask(asked: Sequence[tuple[int, int]]) -> list[int]:
@@ -34,8 +33,8 @@ def run(lengths: Sequence[int], side_by_side: int) -> tuple[list[Log], list[int]
         return [answer(question) for _, question in asked]
 
     searches = [search(i, length, logs[i]) for i, length in enumerate(lengths)]
-    drive(searches, ask, ended.append, side_by_side)
-    return logs, ended, batches
+    drive(searches, ask, side_by_side)
+    return logs, batches
 
 
 LENGTHS = st.lists(st.integers(0, 8), max_size=20)
@@ -43,7 +42,7 @@ LENGTHS = st.lists(st.integers(0, 8), max_size=20)
 
 @given(LENGTHS, st.integers(1, 6))
 def test_a_search_sees_the_same_replies_alone_or_among_others(lengths: list[int], side_by_side: int) -> None:
-    logs, _, _ = run(lengths, side_by_side)
+    logs, _ = run(lengths, side_by_side)
     for i, length in enumerate(lengths):
         alone: Log = []
         drive([search(i, length, alone)], lambda asked: [answer(question) for _, question in asked])
@@ -52,27 +51,21 @@ def test_a_search_sees_the_same_replies_alone_or_among_others(lengths: list[int]
 
 
 @given(LENGTHS, st.integers(1, 6))
-def test_every_search_ends_and_is_told_done_once(lengths: list[int], side_by_side: int) -> None:
-    _, ended, _ = run(lengths, side_by_side)
-    assert sorted(ended) == list(range(len(lengths)))
-
-
-@given(LENGTHS, st.integers(1, 6))
 def test_no_more_run_at_a_time_than_allowed_and_no_call_is_empty(
     lengths: list[int], side_by_side: int
 ) -> None:
-    _, _, batches = run(lengths, side_by_side)
+    _, batches = run(lengths, side_by_side)
     assert sum(batches) == sum(lengths)
     assert set(batches) <= set(range(1, side_by_side + 1))
 
 
 def test_searches_of_one_length_share_every_call() -> None:
-    _, _, batches = run([5] * 8, side_by_side=8)
+    _, batches = run([5] * 8, side_by_side=8)
     assert batches == [8] * 5
 
 
 def test_a_long_search_is_joined_by_those_that_waited() -> None:
-    _, _, batches = run([6, 1, 1, 1, 1], side_by_side=2)
+    _, batches = run([6, 1, 1, 1, 1], side_by_side=2)
     assert batches == [2, 2, 2, 2, 1, 1]
 
 

@@ -1,7 +1,4 @@
-"""The archive keeps what reached, nearest first; a search spends no row twice and none too many.
-
-What came in for many archives is looked at together, and comes to the same as one by one.
-"""
+"""The archive keeps what reached, nearest first; a search spends no row twice and none too many."""
 
 import math
 from collections.abc import Generator
@@ -12,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import Matrix, answered, every, labels_only, scored, setting
+from tests.support import Matrix, answered, labels_only, scored, setting
 
 from ssba.models.targets import Reply
-from ssba.search.archive import Archive, look_at_new, recorded, share_out
+from ssba.search.archive import Archive, recorded, share_out
 
 PLANE = setting(np.array([[-9.0, -9.0], [9.0, 9.0]]), scale="none")
 WHOLE = setting(np.array([[-9, -9], [9, 9]]), scale="none")
@@ -45,7 +42,7 @@ def run(search: Any, kept: Archive, rows: float = math.inf, judge: Any = None) -
         reply: Reply = (judge or labels_only(reached))(Z)
         return reply
 
-    answered(recorded(search, kept, rows, lambda: False), remember)
+    answered(recorded(search, kept, lambda: rows - kept.rows_asked, lambda: False), remember)
     return asked
 
 
@@ -68,12 +65,12 @@ def test_an_empty_archive_has_no_rows_and_an_infinite_distance() -> None:
     run(asking([[0, 0]]), kept)
     assert kept.best_distance == math.inf
     assert kept.nearest(3).shape == (0, 2)
-    assert kept.found is None
 
 
 def test_the_best_miss_is_the_feasible_row_with_the_highest_margin() -> None:
     kept = archive(PLANE, "x1 <= 1")
     run(asking([[0, 0], [1, 1], [1.9, 5]], [[1.5, 0]], [[0.5, 0]]), kept, judge=scored(lambda Z: Z[:, 0] - 2))
+    assert kept.miss is not None
     assert kept.miss.tolist() == [1.5, 0]
     assert kept.miss_margin == pytest.approx(-0.5)
 
@@ -150,7 +147,9 @@ def test_a_search_that_is_over_asks_nothing_more() -> None:
         asked.append(Z)
         return Reply(reached(Z), None)
 
-    answered(recorded(asking([[1, 0]], [[2, 0]], [[3, 0]]), kept, math.inf, lambda: next(turns)), judge)
+    answered(
+        recorded(asking([[1, 0]], [[2, 0]], [[3, 0]]), kept, lambda: math.inf, lambda: next(turns)), judge
+    )
     assert len(asked) == 2
     assert kept.stopped
     assert kept.best_distance == 2.0
@@ -183,37 +182,12 @@ def test_what_was_found_before_counts_with_what_is_asked() -> None:
     assert kept.best_distance == 2
     assert kept.rows_asked == 0
     run(asking([[2.5, 0.0]]), kept)
-    assert kept.found[:, 0].tolist() == [2, 2.5, 3]
+    assert kept.nearest(9)[:, 0].tolist() == [2, 2.5, 3]
     assert np.concatenate(kept.hits)[:, 0].tolist() == [2, 3, 2.5]
 
 
 def archives() -> list[Archive]:
     return [Archive(PLANE.region(x, *texts), PLANE.metric) for x, texts in QUERIES]
-
-
-def noted(rows: Matrix) -> list[Archive]:
-    made = archives()
-    for number, archive in enumerate(made):
-        archive.record(rows[number::2], Reply(np.ones(len(rows[number::2]), dtype=bool), None))
-    return made
-
-
-def contents(archive: Archive) -> tuple[list[list[float]], list[float], float]:
-    if archive.found is None:
-        return [], [], archive.best_distance
-    return archive.found.tolist(), archive.distances.tolist(), archive.best_distance
-
-
-@given(st.lists(st.tuples(st.integers(-6, 6), st.integers(-6, 6)), max_size=150))
-def test_looking_at_all_at_once_is_the_same_as_at_each(pairs: list[tuple[int, int]]) -> None:
-    rows = np.array(pairs, dtype=float).reshape(-1, 2)
-    together, alone = noted(rows), noted(rows)
-    look_at_new(together)
-    assert every(contents(one) == contents(other) for one, other in zip(together, alone, strict=True))
-    assert every(
-        np.concatenate([rows[:0], *one.hits]).tolist() == np.concatenate([rows[:0], *other.hits]).tolist()
-        for one, other in zip(together, alone, strict=True)
-    )
 
 
 def test_rows_equally_far_stay_in_the_order_in_which_they_came() -> None:

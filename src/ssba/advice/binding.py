@@ -11,7 +11,7 @@ from ssba.advice.context import Context
 from ssba.advice.relaxations import Condition, Terms
 from ssba.columns.space import Matrix
 from ssba.models.model import Output
-from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions
+from ssba.pipeline.asking import goal_reply, predictions_and_scores, verdicts
 
 Vector = NDArray[np.float64]
 
@@ -43,29 +43,23 @@ def best_beyond(
     asked = np.concatenate([z[None, :], *rows])
     if len(asked) > most_rows:
         return [None] * len(conditions), 0
-    answers = predictions(context.engine.judging, asked, context.x)
-    margins = _margins(context, answers)
+    answers = verdicts(context.engine.judging, asked, context.x)
+    margins = goal_reply(context.state, answers).margin
     ends = itertools.accumulate((len(own) for own in rows), initial=1)
     return [_best(context, answers, margins, *ends_of) for ends_of in itertools.pairwise(ends)], len(asked)
 
 
-def _best(
-    context: Context, answers: Sequence[Output], margins: Vector | None, begin: int, end: int
-) -> Beyond | None:
+def _best(context: Context, answers: Output, margins: Vector | None, begin: int, end: int) -> Beyond | None:
     if margins is None or begin == end:
         return None
     best = begin + int(np.argmax(margins[begin:end]))
     gain = float(margins[best] - margins[0])
     if gain <= _NOTHING * context.engine.judging.score_size:
         return None
-    return Beyond(gain, prediction_and_score(context.engine.judging, context.goal, answers[best])[1])
-
-
-def _margins(context: Context, answers: Sequence[Output]) -> Vector | None:
-    """Return by how much rows pass the target, negative where they miss it; None without scores."""
-    margins = [goal_reply(context.state, one).margin for one in answers]
-    known = [one for one in margins if one is not None]
-    return np.concatenate(known) if len(known) == len(margins) else None
+    ((_, score),) = predictions_and_scores(
+        context.engine.judging, context.goal, answers.take(slice(best, best + 1))
+    )
+    return Beyond(gain, score)
 
 
 def _crossing(context: Context, terms: Terms, condition: Condition, z: Matrix) -> Matrix:

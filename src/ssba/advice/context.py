@@ -19,7 +19,7 @@ from ssba.errors import ArgumentError
 from ssba.models.targets import Goal, resolve
 from ssba.options import Budget, Options
 from ssba.pipeline.answer import Request, compiled_states, explain_requests
-from ssba.pipeline.asking import goal_reply, prediction_and_score, predictions, shown_answer
+from ssba.pipeline.asking import goal_reply, predictions_and_scores, shown_answers, verdicts
 from ssba.pipeline.state import Limits, QueryState
 from ssba.pipeline.verify import are_feasible
 from ssba.results.column import Column
@@ -57,8 +57,8 @@ class Context:
         """The goal of this query; the model is asked about the query where it is not known yet."""
         if self.known_goal is not None:
             return self.known_goal
-        output = self.engine.judging.oracle().verdict(self.x[None, :], np.isnan(self.x))
-        return resolve(self.engine.target, shown_answer(output))
+        output = verdicts(self.engine.judging, self.x[None, :], self.x)
+        return resolve(self.engine.target, shown_answers(output)[0])
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
@@ -101,10 +101,10 @@ class Context:
         if not len(Z):
             return Scored([], [], np.zeros(0, dtype=bool))
         judging = self.engine.judging
-        answers = predictions(judging, Z, Z if as_given else self.x)
-        both = [prediction_and_score(judging, self.goal, one) for one in answers]
-        reached = [bool(goal_reply(self.state, one).reached[0]) for one in answers]
-        return Scored([one for one, _ in both], [one for _, one in both], np.array(reached))
+        answers = verdicts(judging, Z, Z if as_given else self.x)
+        both = predictions_and_scores(judging, self.goal, answers)
+        reached = np.asarray(goal_reply(self.state, answers).reached)
+        return Scored([one for one, _ in both], [one for _, one in both], reached)
 
     def is_feasible(self, Z: Matrix) -> NDArray[np.bool_]:
         """Tell which finished rows meet every constraint in user units and hold legal values."""

@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.models.targets import Leave, describe, resolve
-from ssba.pipeline.asking import prediction_and_score, predictions, shown_answer
+from ssba.pipeline.asking import shown_answers, told, verdicts
 from ssba.results.prediction import Prediction
 
 
 def predict_rows(engine: Engine, Z: Matrix) -> Sequence[Prediction]:
     """Ask the model about rows as they are."""
+    if not len(Z):
+        return []
     judging, found = engine.judging, []
-    for z, output in zip(Z, predictions(judging, Z, Z) if len(Z) else (), strict=True):
-        goal = resolve(engine.target, shown_answer(output))
-        prediction, score = prediction_and_score(judging, goal, output)
-        reached = not isinstance(goal, Leave) and bool(np.all(judging.reply(goal, output).reached))
-        values = engine.space.row_values(z)
+    output = verdicts(judging, Z, Z)
+    goals = [resolve(engine.target, one) for one in shown_answers(output)]
+    for i, (goal, (prediction, score)) in enumerate(zip(goals, told(judging, goals, output), strict=True)):
+        own = judging.reply(goal, output.take(slice(i, i + 1)))
+        reached = not isinstance(goal, Leave) and bool(own.reached[0])
+        values = engine.space.row_values(Z[i])
         found.append(Prediction(values, prediction, score, reached, describe(goal)))
     return found

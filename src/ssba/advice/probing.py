@@ -9,7 +9,7 @@ import numpy as np
 from ssba.advice.context import Context
 from ssba.models.targets import Goal
 from ssba.pipeline.answer import is_there, look_at_requests, move_requests, search_requests
-from ssba.pipeline.asking import predictions
+from ssba.pipeline.asking import verdicts
 from ssba.pipeline.evidence import evidence_of
 from ssba.pipeline.look import LOOK_ROWS
 from ssba.pipeline.state import Limits, QueryState
@@ -150,7 +150,7 @@ class Prober:
 
     def is_there(self, context: Context) -> bool:
         """Tell whether the query reaches the target as it is."""
-        mine = predictions(context.engine.judging, context.x[None, :], context.x)[0]
+        mine = verdicts(context.engine.judging, context.x[None, :], context.x)
         return is_there(context.state, mine)
 
     def _run(

@@ -12,7 +12,7 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint, columns, holds
 from ssba.models.targets import Goal, Reply, ValueBetween
-from ssba.pipeline.asking import judged, predictions
+from ssba.pipeline.asking import judged, verdicts
 from ssba.pipeline.verify import passes
 
 Mask = NDArray[np.bool_]
@@ -20,22 +20,14 @@ Mask = NDArray[np.bool_]
 
 def is_answer(context: Context, z: Matrix) -> bool:
     """Tell whether a written row, perhaps one that a user gave, would be returned as a counterfactual."""
-    return passes(context.state, z, predictions(context.engine.judging, z[None, :], z)[0])
+    return passes(context.state, z, verdicts(context.engine.judging, z[None, :], z))
 
 
 def reaches(context: Context, Z: Matrix) -> Reply:
     """Tell which rows reach the target with all that the request adds, but for a ball around them."""
-    judging, state = context.engine.judging, context.state
     if not len(Z):
         return Reply(np.zeros(0, dtype=bool), None)
-    if not judging.batch_matters:
-        return judged(state, Z, judging.oracle().verdict(Z, np.isnan(context.x)))
-    outcome = [judged(state, Z[i : i + 1], one) for i, one in enumerate(predictions(judging, Z, context.x))]
-    margins = [one.margin for one in outcome if one.margin is not None]
-    return Reply(
-        np.concatenate([one.reached for one in outcome]),
-        np.concatenate(margins) if len(margins) == len(outcome) else None,
-    )
+    return judged(context.state, Z, verdicts(context.engine.judging, Z, context.x))
 
 
 def inside_regions(context: Context, Z: Matrix) -> Mask:

@@ -17,8 +17,8 @@ from ssba.boundary.bisection import Path
 from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.errors import ArgumentError
-from ssba.models.targets import Goal, Leave, Probability, Reach, ValueBetween, describe, resolve
-from ssba.pipeline.asking import prediction_and_score, predictions, shown_answer
+from ssba.models.targets import Goal, Leave, Reach, describe, resolve
+from ssba.pipeline.asking import predictions_and_scores, shown_answers, verdicts
 from ssba.results.line_scan import Crossing, LineScan
 
 _MOST_POINTS = 100_000
@@ -59,7 +59,7 @@ def scan_line(engine: Engine, x: Matrix, y: Matrix, n_points: int = 101) -> Line
     count = whole("n_points", n_points, at_least=2)
     if count > _MOST_POINTS:
         raise ArgumentError(f"n_points is {count:,}; give {_MOST_POINTS:,} or fewer")
-    goal = resolve(engine.target, shown_answer(engine.judging.oracle().verdict(x[None, :], np.isnan(x))))
+    goal = resolve(engine.target, shown_answers(verdicts(engine.judging, x[None, :], x))[0])
     ask = _asker(engine, goal, x, y)
     seen = ask([float(share) for share in np.linspace(0.0, 1.0, count)])
     crossings = _crossings(engine, ask, seen)
@@ -86,25 +86,16 @@ def _asker(engine: Engine, goal: Goal, x: Matrix, y: Matrix) -> Asker:
         # The ends are the rows themselves, also where these are on no grid.
         rows[[share == 0 for share in shares]] = x
         rows[[share == 1 for share in shares]] = y
+        output = verdicts(engine.judging, rows, either)
+        told = predictions_and_scores(engine.judging, goal, output)
+        reached = engine.judging.reply(goal, output).reached.tolist()
+        by_class = isinstance(goal, Reach | Leave)
         return [
-            _seen(engine, goal, share, row, output)
-            for share, row, output in zip(
-                shares, rows, predictions(engine.judging, rows, either), strict=True
-            )
+            _Seen(share, row, prediction, score, hit, prediction if by_class else hit)
+            for share, row, (prediction, score), hit in zip(shares, rows, told, reached, strict=True)
         ]
 
     return ask
-
-
-def _seen(engine: Engine, goal: Goal, share: float, row: Matrix, output: Any) -> _Seen:
-    prediction, score = prediction_and_score(engine.judging, goal, output)
-    reached = bool(engine.judging.reply(goal, output).reached[0])
-    match goal:
-        case Reach() | Leave():
-            decision = prediction
-        case Probability() | ValueBetween():
-            decision = reached
-    return _Seen(share, row, prediction, score, reached, decision)
 
 
 def _crossings(engine: Engine, ask: Asker, seen: list[_Seen]) -> list[Crossing]:

@@ -31,12 +31,12 @@ from ssba.interrupts import is_interrupted
 from ssba.models.model import Output
 from ssba.models.targets import Goal, describe, resolve
 from ssba.options import Budget, Options
-from ssba.pipeline.asking import goal_reply, predictions, reader_of, shown_answers, told, verdicts
+from ssba.pipeline.asking import goal_reply, reader_of, shown_answers, told, verdicts
 from ssba.pipeline.begin import begin, give_starts
 from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.course import Stage
 from ssba.pipeline.evidence import ask_all_nearer, evidence_of, gather_evidence, search_in_shells
-from ssba.pipeline.look import LOOK_ROWS, can_climb, follow_scores, pull_in_known
+from ssba.pipeline.look import LOOK_ROWS, look
 from ssba.pipeline.margins import ball_holds, push_off_boundary
 from ssba.pipeline.max_changes import refuse_too_few_changes, search_few
 from ssba.pipeline.nearest_rows import run_stages, search_nearest
@@ -159,14 +159,7 @@ def look_at_requests(
     `known` are rows that reach the goal, under whatever constraints.
     """
     limits = Limits(min(rows, LOOK_ROWS), until_found=True)
-    return search_requests(engine, requests, limits, done, partial(_look, known=known))
-
-
-def _look(states: States, known: Matrix) -> None:
-    pull_in_known(states, known)
-    open_states = [state for state in states if not state.found.has_hits]
-    follow_scores([state for state in open_states if can_climb(state)])
-    search_queries([state for state in open_states if not can_climb(state)])
+    return search_requests(engine, requests, limits, done, partial(look, known=known, search=search_queries))
 
 
 def move_requests(engine: Engine, requests: Sequence[Request]) -> list[QueryState]:
@@ -233,7 +226,7 @@ def predict(states: States) -> None:
     for state, goal, (prediction, score) in zip(states, goals, said, strict=True):
         state.query = replace(state.query, known_goal=goal, prediction=prediction, score=score)
         state.spent.verified_rows += 1
-    reached = reader_of(states, freely=True)(rows, np.arange(len(states)), answers).reached
+    reached = reader_of(states, [True] * len(states))(rows, np.arange(len(states)), answers).reached
     for number in np.flatnonzero(reached).tolist():
         if _has_room(states[number]):
             states[number].found.status = Status.ALREADY_THERE
@@ -251,7 +244,7 @@ def _has_room(state: QueryState) -> bool:
 
 def _not_there_yet(states: States) -> list[QueryState]:
     """Return, of queries about one row, those that there is something to search for."""
-    mine = predictions(states[0].engine.judging, states[0].x[None, :], states[0].x)[0]
+    mine = verdicts(states[0].engine.judging, states[0].x[None, :], states[0].x)
     return [state for state in states if state.query.regions and not is_there(state, mine)]
 
 

@@ -1,17 +1,15 @@
 """Where no row reached the target: a last try near the boundary, and the bounded move."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.columns.distance import Metric
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.regions.region import Region
 from ssba.index.encoded_points import EncodedPoints
-from ssba.pipeline.asking import asking, capped
+from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.begin import give_starts
 from ssba.pipeline.bounded_choice import choice_of, chosen_from
 from ssba.pipeline.nearest_rows import Hunt, run_stages
@@ -29,21 +27,6 @@ _CLIMBED_FROM, _ROWS_A_CLIMB = 4, 1500
 _ROUNDS, _ROWS_A_ROUND = 4, 800
 # The search goes on from so many of the rows that reached the target after all.
 _FOLLOWED = 3
-
-
-@dataclass(frozen=True)
-class _Points:
-    """The boundary points that are known: some of the explainer's own, and those of a set."""
-
-    own: Matrix
-    stored: EncodedPoints | None
-
-    def nearest_to(self, region: Region, metric: Metric) -> Approach:
-        """Return the feasible rows nearest to any of the points."""
-        found = [self.own]
-        for points in () if self.stored is None else self.stored.loaded():
-            found.append(nearest_to_box(region, metric, points))
-        return approach(region, metric, np.concatenate(found))
 
 
 def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
@@ -87,7 +70,7 @@ def _approached(
     for state, found in zip(states, approaches, strict=True):
         goal, is_over = state.query.goal, limits.is_over
         own = background.rows[:0] if is_over() else background.own_boundary(goal, is_over)
-        searches.append(_toward_boundary(state, _Points(own, boundary), found))
+        searches.append(_toward_boundary(state, own, boundary, found))
     run_stages(states, searches)
     verify([state for state in states if state.found.has_hits])
     for state, found in zip(states, approaches, strict=True):
@@ -95,18 +78,22 @@ def _approached(
             yield state, found
 
 
-def _toward_boundary(state: QueryState, points: _Points, found: list[Approach]) -> Searching[None]:
+def _toward_boundary(
+    state: QueryState, own: Matrix, stored: EncodedPoints | None, found: list[Approach]
+) -> Searching[None]:
     """Approach the boundary in all regions; `found` gets the rows that come near it.
 
-    First the feasible rows nearest to known boundary points are asked about: one may reach the target
-    after all. Otherwise both the best of them and the feasible row with the best score are brought
-    nearer to the boundary, in all regions side by side.
+    First the feasible rows nearest to known boundary points, the explainer's own and those of a set, are
+    asked about: one may reach the target after all. Otherwise both the best of them and the feasible row
+    with the best score are brought nearer to the boundary, in all regions side by side.
     """
-    archives, ways = state.bounded_archives, list[_Way]()
+    archives, ways, metric = state.bounded_archives, list[_Way](), state.engine.metric
     for archive in archives:
         if state.limits.is_over():
             break
-        known = points.nearest_to(archive.region, state.engine.metric)
+        blocks = () if stored is None else stored.loaded()
+        near = [nearest_to_box(archive.region, metric, points) for points in blocks]
+        known = approach(archive.region, metric, np.concatenate([own, *near]))
         found.append(known)
         yield from _last_resort(state, archive, known.rows)
         ways += _ways(archive, known)
@@ -149,7 +136,7 @@ def _ways(archive: Archive, known: Approach) -> list[_Way]:
 
 def _last_resort(state: QueryState, archive: Archive, rows: Matrix) -> Searching[None]:
     """Ask about feasible rows near known boundary points, and go on from those that reach the target."""
-    yield from capped(state, asking(rows), archive, math.inf)
+    yield from asked(state, rows, archive)
     if archive.has_found:
         yield Hunt(((archive.region, Pool(archive.nearest(_FOLLOWED))),))
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Vector
 from ssba.options import Options
 
 if TYPE_CHECKING:
     from ssba.pipeline.state import QueryState
 
-Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 # What is told is a multiple of this, a power of two: sums of these are exact.

@@ -57,7 +57,9 @@ def search_in_shells(state: QueryState) -> Asking[bool]:
         return False
     for inner, outer in _shells(known):
         for archive in archives:
-            yield from _ask_between(state, archive, (inner, outer))
+            rows = legal_rows_within(archive.region, state.engine.metric, outer, MAX_ENUMERATED)
+            assert rows is not None
+            yield from _ask_all(state, archive, rows[state.distance(rows) >= inner])
         # All rows within the shell were asked; what time left unasked is marked in its archive.
         if state.found.best_distance <= outer or any(archive.stopped for archive in archives):
             break
@@ -72,14 +74,10 @@ def _shells(extents: Sequence[Extent]) -> Iterator[tuple[float, float]]:
         inner, outer = outer, _WIDER * outer
 
 
-def _ask_between(state: QueryState, archive: Archive, radii: tuple[float, float]) -> Asking[None]:
-    """Ask about the legal rows of a region between two distances, nearest first, until one reaches."""
-    rows = legal_rows_within(archive.region, state.engine.metric, radii[1], MAX_ENUMERATED)
-    assert rows is not None
-    distances = state.distance(rows)
-    beyond = int((distances < radii[0]).sum())
-    search = ask_all(rows[beyond:], distances[beyond:], lambda: state.found.best_distance)
-    yield from capped(state, search, archive, math.inf)
+def _ask_all(state: QueryState, archive: Archive, rows: Matrix) -> Asking[None]:
+    """Ask about rows that come nearest first, until one is as far as the best answer."""
+    search = ask_all(rows, state.distance(rows), lambda: state.found.best_distance)
+    yield from capped(state, search, archive)
 
 
 def gather_evidence(states: States) -> None:
@@ -93,8 +91,8 @@ def gather_evidence(states: States) -> None:
         for state in states
         if state.options.evidence and not state.found.exhausted and not state.has_enough
     ]
-    few = [state for state in wanting if state.options.radius is None and _may_be_few(state)]
-    run_stages(few, [ask_all_nearer(state) for state in few])
+    without_ball = [state for state in wanting if state.options.radius is None]
+    run_stages(without_ball, [ask_all_nearer(state) for state in without_ball])
     for attempt in range(2):
         wanting = [
             state
@@ -114,14 +112,6 @@ def gather_evidence(states: States) -> None:
         hunt([(state, _hunt_from(state, far)) for state, far in improved])
 
 
-def _may_be_few(state: QueryState) -> bool:
-    """Tell whether legal rows are countable at all: no free column is a real number."""
-    real = ~state.engine.space.discrete & ~state.engine.space.grid.stepped
-    return not any(
-        bool((real & ~region.held & (region.lower < region.upper)).any()) for region in state.query.regions
-    )
-
-
 def _hunt_from(state: QueryState, before: float) -> Hunt:
     """Search on in the region of the nearest row, from its rows that reached nearer than before."""
     nearest = min(state.region_archives, key=lambda archive: archive.best_distance)
@@ -134,10 +124,20 @@ def ask_all_nearer(state: QueryState) -> Asking[None]:
 
     What is known then is exact, so that no other budget can have a better answer.
     """
-    if state.options.evidence and not state.found.exhausted and not state.was_stopped:
-        rows = _all_nearer(state)
-        if rows is not None:
-            yield from _exhaust(state, rows)
+    if not state.options.evidence or state.found.exhausted or state.was_stopped:
+        return
+    found, left = [], int(min(MAX_ENUMERATED, state.limits.rows - state.rows_asked))
+    for archive in state.region_archives:
+        rows = legal_rows_within(
+            archive.region, state.engine.metric, state.found.best_distance, left, state.options.max_changes
+        )
+        if rows is None or state.limits.is_over():
+            return
+        found.append(rows)
+        left -= len(rows)
+    for archive, rows in zip(state.region_archives, found, strict=True):
+        yield from _ask_all(state, archive, rows)
+    state.found.exhausted = not state.was_stopped
 
 
 def evidence_of(state: QueryState) -> Evidence:
@@ -148,7 +148,9 @@ def evidence_of(state: QueryState) -> Evidence:
     proof = _proof(state) or ("exhausted" if exhausted else None)
     return Evidence(
         nearer_than=None if math.isinf(radius) else radius,
-        asked_nearer=sum(int(np.count_nonzero(one < radius)) for one in state.found.missed),
+        asked_nearer=sum(
+            int(np.count_nonzero(one < radius)) for archive in state.found.archives for one in archive.missed
+        ),
         drawn=drawn,
         share=share_bound(drawn),
         lower_bound=_finite_bound(state),
@@ -195,28 +197,6 @@ def _is_at(state: QueryState, radius: float) -> bool:
     return (
         state.found.answers[0].distance <= radius * (1 + 1e-9) if state.found.answers else math.isinf(radius)
     )
-
-
-def _all_nearer(state: QueryState) -> list[Matrix] | None:
-    """Return, region by region, all legal rows nearer than the best answer; None if not few enough."""
-    left = int(min(MAX_ENUMERATED, state.limits.rows - state.rows_asked))
-    found = []
-    for archive in state.region_archives:
-        rows = legal_rows_within(
-            archive.region, state.engine.metric, state.found.best_distance, left, state.options.max_changes
-        )
-        if rows is None or state.limits.is_over():
-            return None
-        found.append(rows)
-        left -= len(rows)
-    return found
-
-
-def _exhaust(state: QueryState, rows: list[Matrix]) -> Asking[None]:
-    for archive, own in zip(state.region_archives, rows, strict=True):
-        search = ask_all(own, state.distance(own), lambda: state.found.best_distance)
-        yield from capped(state, search, archive, math.inf)
-    state.found.exhausted = not state.was_stopped
 
 
 def draw(states: States, attempt: int) -> None:

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Mask
 from ssba.columns.space import Matrix
 from ssba.engine import Engine
 from ssba.options import SHORTER
 from ssba.pipeline.state import Vector
 from ssba.search.lanes import different, rank_within
-
-Mask = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
+from ssba.search.regions import Numbers
 
 # Digits are counted from the first one of the column's scale; four are one of ten thousand parts of it.
 _DIGITS = range(1, 13)
@@ -87,7 +85,7 @@ def readable_forms(engine: Engine, rows: Matrix, x: Matrix) -> Forms:
     """Return rows that need not reach the target in few digits: rounded, rounded back, and as they are."""
     rounding = _Rounding(engine, rows, x)
     power = 10.0 ** np.minimum(rounding.places(_FINE), rounding.of_data)
-    forms = [rounding.nearest(rows[:, None, :], power)[:, 0], rounding.back(power), rows]
+    forms = [rounding.nearest(rows[:, None, :], power)[:, 0], rounding.rounded(power, away=False)[:, 0], rows]
     of = np.arange(len(rows))
     return Forms.joined([Forms(one, of) for one in forms]).without_repeats
 
@@ -138,7 +136,7 @@ class _Rounding:
         They have so many digits, of which the data have as many unless `finer` ones are asked for.
         """
         places = np.stack([self.places(count) for count in digits])
-        forms = self._away(10.0 ** (places if finer else np.minimum(places, self.of_data)))
+        forms = self.rounded(10.0 ** (places if finer else np.minimum(places, self.of_data)), away=True)
         longest = (1 + SHORTER) * self._distance(self.rows)
         kept = Forms.chosen(forms, self._distance(forms) <= longest[:, None]).without_repeats
         return kept.take(rank_within(kept.of) < _MOST_FORMS)
@@ -150,7 +148,9 @@ class _Rounding:
         way = np.nan_to_num(self.rows - self.x)[:, None, :]
         beyond = self.rows[:, None, :] + (np.array(_SHARES)[:, None] - 1) * way
         either, wanted = self._either_way(power)
-        forms = np.concatenate([self.nearest(beyond, power), self._away(power[None, :]), either], axis=1)
+        forms = np.concatenate(
+            [self.nearest(beyond, power), self.rounded(power[None, :], away=True), either], axis=1
+        )
         always = np.ones((len(self.rows), len(_SHARES) + 1), dtype=bool)
         # One unit of the last digit in each number is what a form in the data's digits may cost.
         near = (np.abs(forms - self.rows[:, None, :]) <= _UNIT / power) | ~self.changed[:, None, :]
@@ -168,23 +168,14 @@ class _Rounding:
         counts = np.floor(self.rows * power)[:, None, :] + upward
         return self._kept(counts / power), (count <= _FEW) & (numbers < 2 ** np.minimum(count, _FEW))
 
-    def _away(self, power: Matrix) -> Matrix:
-        """Round away from the query, so that it rather adds to the change than undoes it."""
-        scaled = self.rows[:, None, :] * power
-        return self._kept(np.where(self._upward, np.ceil(scaled), np.floor(scaled)) / power)
-
-    def back(self, power: Vector) -> Matrix:
-        """Round toward the query, so that what a bound allows stays within it."""
-        scaled = self.rows[:, None, :] * power
-        return self._kept(np.where(self._upward, np.floor(scaled), np.ceil(scaled)) / power)[:, 0]
+    def rounded(self, power: Matrix, *, away: bool) -> Matrix:
+        """Round away from the query, which rather adds to the change, or back, which stays within bounds."""
+        scaled, upward = self.rows[:, None, :] * power, (self.rows > self.x)[:, None, :]
+        return self._kept(np.where(upward == away, np.ceil(scaled), np.floor(scaled)) / power)
 
     def nearest(self, forms: Matrix, power: Vector) -> Matrix:
         """Round the changed numbers, taken from forms near the rows, to the nearest."""
         return self._kept(np.round(forms * power) / power)
-
-    @property
-    def _upward(self) -> Mask:
-        return np.asarray(self.rows > self.x)[:, None, :]
 
     def _kept(self, rounded: Matrix) -> Matrix:
         """Return the rows with their changed numbers rounded; all else stays, on its step or not."""

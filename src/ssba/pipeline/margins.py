@@ -6,10 +6,8 @@ from ssba.boundary.bisection import Asking
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
-from ssba.models.targets import Reply
-from ssba.pipeline.asking import asking, capped, goal_reply, predictions, scouted
+from ssba.pipeline.asking import asked, goal_reply, verdicts
 from ssba.pipeline.state import QueryState, Vector
-from ssba.search.archive import Archive
 from ssba.search.pick import pick_order
 from ssba.search.robust import normal_from_labels
 
@@ -35,9 +33,7 @@ def ball_holds(state: QueryState, z: Vector) -> bool:
     """Ask the model itself about the ball around a row, with directions that no search has seen."""
     rows = ball_rows(state, z, state.engine.seed + _SALT)
     state.spent.verified_rows += len(rows)
-    return all(
-        bool(goal_reply(state, one).reached[0]) for one in predictions(state.engine.judging, rows, state.x)
-    )
+    return bool(goal_reply(state, verdicts(state.engine.judging, rows, state.x)).reached.all())
 
 
 def push_off_boundary(state: QueryState) -> Asking[None]:
@@ -56,7 +52,7 @@ def push_off_boundary(state: QueryState) -> Asking[None]:
     )
     with_room = 0
     for row in rows[order]:
-        if with_room == options.k or state.limits.rows <= state.rows_asked or state.limits.is_over():
+        if with_room == options.k or not state.may_go_on:
             return
         with_room += yield from _push_out(state, row)
 
@@ -103,7 +99,7 @@ def _ways_out(state: QueryState, region: Region, row: Vector) -> Asking[list[Vec
     count = _ROWS_BESIDE + _ROWS_A_COLUMN * int(surface.movable.sum())
     directions = surface.directions(count, np.random.default_rng([state.engine.seed, _SALT]))
     around = surface.rows(row, directions, state.options.radius)
-    reply = yield from _asked_freely(state, region, around)
+    reply = yield from asked(state, around, state.new_archive(region, state.found.scouts), freely=True)
     ways = [-one for one in surface.toward(row, state.x)]
     if reply is not None:
         normal = normal_from_labels(directions, reply.reached)
@@ -112,12 +108,6 @@ def _ways_out(state: QueryState, region: Region, row: Vector) -> Asking[list[Vec
             normal = np.where(changed_cells(row[None, :], state.x)[0], normal, 0.0)
         ways += [normal] if normal.any() else []
     return ways
-
-
-def _asked_freely(state: QueryState, region: Region, rows: Matrix) -> Asking[Reply | None]:
-    """Ask whether rows reach the goal, whatever else the options say; they are no answers."""
-    archive = Archive(region, state.engine.metric)
-    return (yield from scouted(state, asking(rows), archive, len(rows)))
 
 
 def _least_push(state: QueryState, region: Region, course: tuple[Vector, Vector]) -> Asking[float | None]:
@@ -145,12 +135,14 @@ def _least_push(state: QueryState, region: Region, course: tuple[Vector, Vector]
 def _holds(state: QueryState, region: Region, z: Vector) -> Asking[bool | None]:
     """Tell whether a row is an answer and the ball around it holds; None where the budget ends."""
     archive = state.new_archive(region)
-    reply = yield from capped(state, asking(z[None, :]), archive, 1)
+    reply = yield from asked(state, z[None, :], archive)
     if reply is None:
         return None
     if not archive.has_found:
         return False
-    around = yield from _asked_freely(state, region, ball_rows(state, z, state.engine.seed))
+    # Around an answer only the goal counts, and rows there are no answers.
+    rows, scout = ball_rows(state, z, state.engine.seed), state.new_archive(region, state.found.scouts)
+    around = yield from asked(state, rows, scout, freely=True)
     if around is not None and around.reached.all():
         state.found.robust_rows.append(z)
     return None if around is None else bool(around.reached.all())

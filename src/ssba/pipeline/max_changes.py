@@ -6,7 +6,6 @@ columns must change than may, for certain, the query is infeasible.
 """
 
 import itertools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,11 +14,11 @@ import numpy as np
 from ssba.columns.distance import Metric, changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
-from ssba.constraints.regions.compile import compile_query
+from ssba.constraints.regions.compile import compile_query, needed_for
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
-from ssba.pipeline.asking import asking, capped
+from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.nearest_rows import Hunt
 from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.results.explanation import Status
@@ -69,7 +68,7 @@ def search_few(state: QueryState, most: int) -> Searching[None]:
 
 def _search_region(state: QueryState, archive: Archive, most: int) -> Searching[None]:
     region = archive.region
-    yield from capped(state, asking(region.start[None, :]), archive, 1)
+    yield from asked(state, region.start[None, :], archive)
     known, order, singles = yield from _columns_by_use(state, archive, most)
     parts = [
         Part(part, frozenset(columns), set_probes(part, known, singles))
@@ -132,16 +131,15 @@ def part_of(region: Region, columns: tuple[int, ...] | frozenset[int], metric: M
 
 def search_parts(state: QueryState, parts: Sequence[Part]) -> Searching[list[Archive]]:
     """Search parts of regions for the nearest rows, from the parts' own starts and the usual ones."""
-    wished = []
-    for part in parts:
-        wished.append((part.region, state.pool.with_guesses(part.starts) if len(part.starts) else state.pool))
+    pools = [state.pool.with_guesses(part.starts) if len(part.starts) else state.pool for part in parts]
+    wished = zip((part.region for part in parts), pools, strict=True)
     rows = [min(_ROWS_A_SET + _ROWS_A_COLUMN * len(part.free), _MOST_ROWS) for part in parts]
     archives: list[Archive] = yield Hunt(tuple(wished), sum(rows))
     for archive in archives:
         if archive.has_found:
             # The search may have come to its limit before it came all the way back.
             search = nearer_by_bisection(archive.region, archive.nearest(1), _FINE)
-            yield from capped(state, search, archive, math.inf)
+            yield from capped(state, search, archive)
     return archives
 
 
@@ -164,7 +162,7 @@ def _try_singles(state: QueryState, archive: Archive) -> Searching[Singles]:
     region = archive.region
     probes = single_probes(region, _REACH)
     reach, slopes = np.full(len(probes), np.inf), np.zeros(len(probes))
-    reply = yield from capped(state, asking(probes), archive, len(probes))
+    reply = yield from asked(state, probes, archive)
     if reply is not None:
         if reply.margin is not None:
             far = state.engine.metric.distance(probes, region.start)
@@ -180,7 +178,7 @@ def _nearer(state: QueryState, archive: Archive, rows: Matrix) -> Searching[Matr
     if not len(rows):
         return rows
     search = nearer_by_bisection(archive.region, rows, _TOLERANCE)
-    near = yield from capped(state, search, archive, math.inf)
+    near = yield from capped(state, search, archive)
     return rows if near is None else near
 
 
@@ -202,13 +200,13 @@ def _probe(state: QueryState, archive: Archive, parts: list[Part]) -> Searching[
     rows = [part.starts for part in parts]
     if not any(map(len, rows)):
         return [np.inf] * len(parts)
-    asked, owner = np.concatenate(rows), np.repeat(np.arange(len(parts)), list(map(len, rows)))
-    reply = yield from capped(state, asking(asked), archive, len(asked))
-    reached = np.zeros(len(asked), dtype=bool) if reply is None else reply.reached
-    distances = np.where(reached, state.distance(asked), np.inf)
+    starts, owner = np.concatenate(rows), np.repeat(np.arange(len(parts)), list(map(len, rows)))
+    reply = yield from asked(state, starts, archive)
+    reached = np.zeros(len(starts), dtype=bool) if reply is None else reply.reached
+    distances = np.where(reached, state.distance(starts), np.inf)
     first = [int(i) for i in np.lexsort([distances, owner])[np.r_[True, np.diff(np.sort(owner)) > 0]]]
     best = sorted((i for i in first if reached[i]), key=lambda i: (distances[i], i))[:_SETS_BISECTED]
-    near = yield from _nearer(state, archive, asked[best])
+    near = yield from _nearer(state, archive, starts[best])
     distances[best] = state.distance(near)
     return [float(np.min(distances[owner == i], initial=np.inf)) for i in range(len(parts))]
 
@@ -224,26 +222,15 @@ def refuse_too_few_changes(state: QueryState) -> None:
         return
     if not force_too_many(state.query.regions, most):
         return
+    engine, limits = state.engine, state.limits
+
+    def forcing(rest: Sequence[Constraint]) -> bool:
+        compiled = compile_query(engine.space, engine.metric, state.x, rest, limits.deadline)
+        return not limits.is_over() and compiled.complete and force_too_many(compiled.regions, most)
+
     state.found.status = Status.INFEASIBLE
     limit = next(one for one in state.options.limits if one.startswith("max_changes"))
-    state.found.clash = (*(one.text for one in _forcing(state, most)), limit)
-
-
-def _forcing(state: QueryState, most: int) -> list[Constraint]:
-    """Return constraints that together force too many changes, none of which can be left out."""
-    kept = list(state.query.constraints)
-    for position in reversed(range(len(kept))):
-        rest = kept[:position] + kept[position + 1 :]
-        if not state.limits.is_over() and _force_too_many(state, rest, most):
-            kept = rest
-    return kept
-
-
-def _force_too_many(state: QueryState, constraints: Sequence[Constraint], most: int) -> bool:
-    compiled = compile_query(
-        state.engine.space, state.engine.metric, state.x, constraints, state.limits.deadline
-    )
-    return compiled.complete and force_too_many(compiled.regions, most)
+    state.found.clash = (*(one.text for one in needed_for(forcing, state.query.constraints)), limit)
 
 
 def force_too_many(regions: Sequence[Region], most: int) -> bool:

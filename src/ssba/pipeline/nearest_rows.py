@@ -8,6 +8,7 @@ at a time is asked in one model call, or searched in one search.
 import itertools
 import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 from ssba.arrays import to_numpy
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
+from ssba.models.answers import Output, joined
 from ssba.models.on_device import OnDevice, is_out_of_memory
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import Freely, reader_of
@@ -30,7 +32,7 @@ from ssba.pipeline.beside_search import (
 )
 from ssba.pipeline.course import Stage
 from ssba.pipeline.state import QueryState, Searching, States, Vector
-from ssba.search.archive import Archive, look_at_new, share_out
+from ssba.search.archive import Archive, share_out
 from ssba.search.ledger import Door, Ledger
 from ssba.search.nearest import Moved, search_all
 from ssba.search.regions import Numbers, Regions
@@ -48,7 +50,6 @@ Answered = TypeVar("Answered")
 
 def search_nearest(states: States) -> None:
     """Search all regions of all queries; one that begins beyond the best answer of its query is left out."""
-    look_at_new([archive for state in states for archive in state.found.known])
     waiting = [number for number, state in enumerate(states) if not state.has_enough]
     for begin, end in itertools.pairwise((0, *_WAVES)):
         waiting = [number for number in waiting if len(states[number].query.regions) > begin]
@@ -103,50 +104,44 @@ def run_where_rows_lie(
     queries that need the host. Where the model's memory ends, there are fewer regions at a time. With `led`
     the slopes of a model that was opened may lead on the host.
     """
-    stacked, device = _Stacked(lanes), device_of(states)
-    left = stacked.places
+    every, device, left = _stacked(lanes), device_of(states), list(range(len(lanes)))
+
+    def stacked(some: Sequence[int]) -> Regions:
+        return every if len(some) == len(lanes) else _stacked([lanes[place] for place in some])
+
     if device is not None:
-        fits = fit_beside(states, stacked.regions)
-        left = [place for place in stacked.places if not fits[place]]
-        left += _run_beside(states, [place for place in stacked.places if fits[place]], device, stacked, work)
+        fits = fit_beside(states, every)
+        fitting, left = np.flatnonzero(fits).tolist(), np.flatnonzero(~fits).tolist()
+        left = sorted([*left, *_run_beside(states, fitting, device, (every.query, stacked), work)])
     if left:
-        door, regions = door_of(states), stacked.of(left)
+        door, regions = door_of(states), stacked(left)
         # Opening a model takes some rows of it, which only pays where its slopes can lead.
         if led and can_be_led(states, regions).any() and (slopes := opened_slopes(states)) is not None:
             door = replace(door, slopes=slopes, led=led_by_slopes(states), has_faces=_has_faces(states))
         work(Ledger(regions, states[0].engine.metric, door), left)
 
 
-class _Stacked:
-    """The regions of queries, stacked once for all that is done with all of them."""
-
-    def __init__(self, lanes: Sequence[tuple[int, Region]]) -> None:
-        self._lanes = lanes
-        self.places = list(range(len(lanes)))
-        self.regions = self._stack(self.places)
-
-    def of(self, some: Sequence[int]) -> Regions:
-        return self.regions if some == self.places else self._stack(some)
-
-    def _stack(self, some: Sequence[int]) -> Regions:
-        lanes = [self._lanes[place] for place in some]
-        return Regions(tuple(region for _, region in lanes), np.array([number for number, _ in lanes]))
+def _stacked(lanes: Sequence[tuple[int, Region]]) -> Regions:
+    return Regions(tuple(region for _, region in lanes), np.array([number for number, _ in lanes]))
 
 
 def _run_beside(
     states: States,
     places: list[int],
     device: OnDevice,
-    stacked: _Stacked,
+    lanes: tuple[Numbers, Callable[[Sequence[int]], Regions]],
     work: Callable[[Ledger, Sequence[int]], Numbers],
 ) -> list[int]:
-    """Work beside the model, on fewer regions where its memory ends; return the places left for the host."""
-    query, waiting, left = stacked.regions.query, [places] if places else [], list[int]()
+    """Work beside the model, on fewer regions where its memory ends; return the places left for the host.
+
+    `lanes` are the queries of all regions, and what stacks some of these.
+    """
+    (query, stacked), waiting, left = lanes, [places] if places else [], list[int]()
     while waiting:
         some = waiting.pop()
         try:
             door = door_of(states, device=device)
-            gone = work(ledger_beside(stacked.of(some), states[0].engine.metric, door, device), some)
+            gone = work(ledger_beside(stacked(some), states[0].engine.metric, door, device), some)
             left += np.array(some)[np.isin(query[some], gone)].tolist()
         except Exception as error:
             queries = sorted(set(query[some].tolist()))
@@ -190,43 +185,34 @@ class Hunt:
 
 def hunt(hunts: Sequence[tuple[QueryState, Hunt]]) -> list[list[Archive]]:
     """Search for all that is wished for, in one search; return an archive for each part of each hunt."""
+    if not hunts:
+        return []
+    states, wishes = [state for state, _ in hunts], [one for _, one in hunts]
+    parts = [(number, *part) for number, one in enumerate(wishes) for part in one.parts]
+    most, freely = np.array([one.most for one in wishes]), [one.freely for one in wishes]
+    ledger = ledger_of(states, [(number, region) for number, region, _ in parts], most, freely)
+    search_all(ledger, _pools(ledger, [pool for _, _, pool in parts]), states[0].engine.seed)
     found: list[list[Archive]] = [[] for _ in hunts]
-    for freely in (False, True):
-        mine = [i for i, (_, one) in enumerate(hunts) if one.freely == freely]
-        if not mine:
-            continue
-        states = [hunts[i][0] for i in mine]
-        parts = [(place, *part) for place, i in enumerate(mine) for part in hunts[i][1].parts]
-        most = np.array([hunts[i][1].most for i in mine])
-        ledger = ledger_of(states, [(place, region) for place, region, _ in parts], most, freely=freely)
-        search_all(ledger, _pools(ledger, [pool for _, _, pool in parts]), states[0].engine.seed)
-        archives = [_archive_of(*hunts[mine[place]], region) for place, region, _ in parts]
-        hand_over(states, archives, ledger, [hunts[i][1] for i in mine])
-        for (place, _, _), archive in zip(parts, archives, strict=True):
-            found[mine[place]].append(archive)
+    for number, region, _ in parts:
+        found[number].append(_archive_of(*hunts[number], region))
+    hand_over(states, [archive for own in found for archive in own], ledger)
     return found
 
 
 def _archive_of(state: QueryState, one: Hunt, region: Region) -> Archive:
-    if one.apart:
-        return Archive(region, state.engine.metric)
-    if one.freely:
-        archive = Archive(region, state.engine.metric)
-        state.found.scouts.append(archive)
-        return archive
-    return state.new_archive(region)
+    found = state.found
+    return state.new_archive(region, found.apart if one.apart else found.scouts if one.freely else None)
 
 
 def ledger_of(
     states: States,
     lanes: Sequence[tuple[int, Region]],
     most: float | Vector = np.inf,
-    *,
-    freely: bool = False,
+    freely: Sequence[bool] = (),
 ) -> Ledger:
     """Return a ledger for regions of some queries, within what is left of their budgets and `most`."""
     regions = Regions(tuple(region for _, region in lanes), np.array([number for number, _ in lanes]))
-    return Ledger(regions, states[0].engine.metric, door_of(states, most, freely=freely))
+    return Ledger(regions, states[0].engine.metric, door_of(states, most, freely))
 
 
 def _pools(ledger: Ledger, pools: Sequence[Pool]) -> Pools:
@@ -243,51 +229,33 @@ def _pools(ledger: Ledger, pools: Sequence[Pool]) -> Pools:
 def door_of(
     states: States,
     most_rows: float | Vector = np.inf,
-    *,
-    freely: bool = False,
+    freely: Sequence[bool] = (),
     device: OnDevice | None = None,
 ) -> Door:
     """Return the way to ask the model about rows of several queries at once, and to read its answers.
 
     Rows come from the host, or lie on the model's `device`.
     """
-    engine, clock = states[0].engine, states[0].limits.clock
-    judging, oracle = engine.judging, engine.judging.oracle()
-    missing = np.isnan(np.array([state.x for state in states]))
-    some_miss = bool(missing.any())
-    course = states[0].limits.course
-    places = course.places(states)
-    reading = None if device is not None else reader_of(states, freely=freely)
+    judging, limits = states[0].engine.judging, states[0].limits
+    places = limits.course.places(states)
     beside = None if device is None else ReaderBeside(states, device)
+    replies = _replies_here(states, freely) if beside is None else beside.replies
 
     def ask(Z: Matrix, query: Numbers) -> Reply:
         begun = time.monotonic()
-        if beside is not None:
-            reply = beside.replies(Z, query)
-        elif judging.batch_matters and (query != query[0]).any():
-            reply = _one_by_one(ask, Z, query)
-        else:
-            reply = read(Z, query)
-        clock.last_call = time.monotonic() - begun
-        course.called(places)
+        reply = replies(Z, query)
+        limits.clock.last_call = time.monotonic() - begun
+        limits.course.called(places)
         return reply
-
-    def read(Z: Matrix, query: Numbers) -> Reply:
-        assert reading is not None
-        reply = reading(Z, query, oracle.output(Z, missing[query] if some_miss else None))
-        if reply.margin is None:
-            return reply
-        step = judging.margin_step
-        return Reply(reply.reached, np.round(reply.margin / step) * step)
 
     left = np.array([state.limits.rows - state.rows_asked for state in states], dtype=float)
     return Door(
         ask,
         judging.gives_margins,
         np.minimum(left, most_rows),
-        states[0].limits.is_over,
+        limits.is_over,
         _few_calls(states),
-        states[0].limits.until_found,
+        limits.until_found,
         widely=device is not None,
         slopes=None if beside is None else beside.slopes,
         led=None if beside is None else led_by_slopes(states),
@@ -308,26 +276,35 @@ def _few_calls(states: States) -> Numbers | None:
     return np.array([state.calls_left for state in states])
 
 
-def _one_by_one(ask: Callable[[Matrix, Numbers], Reply], Z: Matrix, query: Numbers) -> Reply:
-    """Ask about the rows of each query in a batch of their own, as it has when it comes alone."""
-    reached, margin = np.zeros(len(Z), dtype=bool), np.empty(len(Z))
-    has_margin = False
-    for number in np.unique(query):
-        rows = np.flatnonzero(query == number)
-        reply = ask(Z[rows], query[rows])
-        reached[rows] = reply.reached
-        if reply.margin is not None:
-            margin[rows], has_margin = reply.margin, True
-    return Reply(reached, margin if has_margin else None)
+def _replies_here(states: States, freely: Sequence[bool]) -> Callable[[Matrix, Numbers], Reply]:
+    """Return what asks the model about rows on the host, given whose they are.
 
-
-def hand_over(
-    states: States, archives: Sequence[Archive], ledger: Ledger, hunts: Sequence[Hunt] | None = None
-) -> None:
-    """Give each query what was found and missed in its regions; there is an archive for each of these.
-
-    Of hunts that go on apart only the cost is the query's; those without limits miss other rows than it does.
+    Where the batch matters, the rows of each query come in one of their own, as they do when it is alone.
     """
+    judging, read = states[0].engine.judging, reader_of(states, freely)
+    oracle, missing = judging.oracle(), np.isnan(np.array([state.x for state in states]))
+    some_miss = bool(missing.any())
+
+    def output(Z: Matrix, query: Numbers) -> Output:
+        return oracle.output(Z, missing[query] if some_miss else None)
+
+    def replies(Z: Matrix, query: Numbers) -> Reply:
+        if judging.batch_matters:
+            parts = [np.flatnonzero(query == number) for number in np.unique(query)]
+            order = np.argsort(np.concatenate(parts))
+            told = joined([output(Z[part], query[part]) for part in parts]).take(order)
+        else:
+            told = output(Z, query)
+        reply = read(Z, query, told)
+        if reply.margin is None:
+            return reply
+        return Reply(reply.reached, np.round(reply.margin / judging.margin_step) * judging.margin_step)
+
+    return replies
+
+
+def hand_over(states: States, archives: Sequence[Archive], ledger: Ledger) -> None:
+    """Give each query what was found and missed in its regions; there is an archive for each of these."""
     regions = ledger.regions
     if ledger.hits:
         share_out(archives, [(to_numpy(rows), at, far) for rows, at, far in ledger.hits])
@@ -341,12 +318,8 @@ def hand_over(
     asked, is_open, calls = ledger.asked.tolist(), ledger.is_open.tolist(), ledger.calls.tolist()
     for owner, archive in counting.items():
         state = states[owner]
-        if hunts is not None and hunts[owner].apart:
-            state.spent.rows_apart += asked[owner]
-        else:
-            archive.rows_asked += asked[owner]
-        if hunts is None or not hunts[owner].freely:
-            state.found.missed.append(missed[owner])
+        archive.rows_asked += asked[owner]
+        archive.missed.append(missed[owner])
         state.spent.calls += calls[owner]
         if not is_open[owner] and (ledger.few_calls or not state.may_go_on):
             _note_end(state)
@@ -381,75 +354,60 @@ def run_stages(states: States, stages: Sequence[Searching[None]]) -> None:
     """Drive a stage of each query to its end; queries share model calls and searches."""
 
     def answer(asked: Sequence[tuple[int, Any]]) -> list[Any]:
-        answers: list[Any] = [None] * len(asked)
-        hunts = [i for i, (_, question) in enumerate(asked) if isinstance(question, Hunt)]
-        for i, found in zip(hunts, hunt([(states[asked[i][0]], asked[i][1]) for i in hunts]), strict=True):
-            answers[i] = found
-        for freely in (False, True):
-            rows = [
-                i
-                for i, (_, question) in enumerate(asked)
-                if not isinstance(question, Hunt) and isinstance(question, Freely) == freely
-            ]
-            replies = _replies([(states[asked[i][0]], asked[i][1]) for i in rows], freely=freely)
-            for i, reply in zip(rows, replies, strict=True):
-                answers[i] = reply
-        return answers
+        hunts = {number: one for number, one in asked if isinstance(one, Hunt)}
+        rows = {number: one for number, one in asked if number not in hunts}
+        answers: dict[int, Any] = dict(
+            zip(hunts, hunt([(states[number], one) for number, one in hunts.items()]), strict=True)
+        )
+        replies = _replies([(states[number], one) for number, one in rows.items()])
+        answers.update(zip(rows, replies, strict=True))
+        return [answers[number] for number, _ in asked]
 
     drive(stages, answer)
 
 
-def _replies(asked: Sequence[tuple[QueryState, Matrix | Freely]], *, freely: bool) -> list[Reply]:
+def _replies(asked: Sequence[tuple[QueryState, Matrix | Freely]]) -> list[Reply]:
     """Ask about the rows of several queries in one call."""
     if not asked:
         return []
-    states = [state for state, _ in asked]
+    states, freely = [state for state, _ in asked], [isinstance(one, Freely) for _, one in asked]
     rows = [one.rows if isinstance(one, Freely) else one for _, one in asked]
-    sizes = [len(own) for own in rows]
-    query = np.repeat(np.arange(len(asked)), sizes)
-    reply = door_of(states, freely=freely).ask(np.concatenate(rows), query)
+    ends = np.cumsum([0, *map(len, rows)])
+    reply = door_of(states, freely=freely).ask(
+        np.concatenate(rows), np.repeat(np.arange(len(asked)), np.diff(ends))
+    )
     for state in states:
         state.spent.calls += 1
-    ends = np.cumsum([0, *sizes]).tolist()
     return [
         Reply(reply.reached[begin:end], None if reply.margin is None else reply.margin[begin:end])
-        for begin, end in itertools.pairwise(ends)
+        for begin, end in itertools.pairwise(ends.tolist())
     ]
 
 
 def drive(
     searches: Sequence[Generator[Question, Answered, None]],
     ask: Callable[[Sequence[tuple[int, Question]]], Sequence[Answered]],
-    done: Callable[[int], object] = lambda _: None,
     side_by_side: int = 256,
 ) -> None:
     """Run all searches to their end; `ask` gets the open questions of many at once, with their numbers.
 
     A search sees only the replies to its own questions, so it takes the same way alone or among others.
-    At most `side_by_side` run at a time; as one ends (`done` is told its number) the next begins.
+    At most `side_by_side` run at a time; as one ends the next begins.
     """
     waiting = iter(range(len(searches)))
     open_questions: dict[int, Question] = {}
+
+    def advance(number: int, reply: Answered | None = None) -> None:
+        search = searches[number]
+        with suppress(StopIteration):
+            open_questions[number] = next(search) if reply is None else search.send(reply)
+
     while True:
         while len(open_questions) < side_by_side and (number := next(waiting, None)) is not None:
-            _advance(searches, number, None, open_questions, done)
+            advance(number)
         if not open_questions:
             return
         asked = list(open_questions.items())
         open_questions.clear()
         for (number, _), reply in zip(asked, ask(asked), strict=True):
-            _advance(searches, number, reply, open_questions, done)
-
-
-def _advance(
-    searches: Sequence[Generator[Question, Answered, None]],
-    number: int,
-    reply: Answered | None,
-    open_questions: dict[int, Question],
-    done: Callable[[int], object],
-) -> None:
-    search = searches[number]
-    try:
-        open_questions[number] = next(search) if reply is None else search.send(reply)
-    except StopIteration:
-        done(number)
+            advance(number, reply)

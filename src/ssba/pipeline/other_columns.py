@@ -14,7 +14,7 @@ import numpy as np
 from ssba.columns.distance import changed_cells
 from ssba.constraints.regions.freeze import holding
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.asking import asking, capped
+from ssba.pipeline.asking import asked
 from ssba.pipeline.max_changes import Part, part_of, search_parts
 from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.search.few import column_sets, forced_columns, stretched_to
@@ -155,7 +155,7 @@ def fewer_columns(state: QueryState, region: Region, row: Vector) -> Searching[V
     """
     longest = state.options.price * float(state.distance(row[None, :])[0])
     forced = forced_columns(region)
-    while state.limits.rows > state.rows_asked and not state.limits.is_over():
+    while state.may_go_on:
         parts = state.engine.metric.parts(row[None, :], state.x)[0]
         changed = np.flatnonzero(changed_cells(row[None, :], state.x)[0])
         columns = [int(j) for j in changed[np.argsort(parts[changed], kind="stable")]]
@@ -189,7 +189,7 @@ def _which_reach(state: QueryState, region: Region, tries: list[Part]) -> Search
         return []
     rows = np.concatenate([one.starts for one in tries])
     archive = state.new_archive(region)
-    reply = yield from capped(state, asking(rows), archive, len(rows))
+    reply = yield from asked(state, rows, archive)
     return [False] * len(rows) if reply is None else [bool(one) for one in reply.reached]
 
 

@@ -15,11 +15,11 @@ from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
 from ssba.errors import ArgumentError
 from ssba.options import SHORTER
-from ssba.pipeline.asking import offered
+from ssba.pipeline.asking import asking
 from ssba.pipeline.course import Stage
 from ssba.pipeline.nearest_rows import run_stages
 from ssba.pipeline.state import QueryState, States, Vector
-from ssba.search.archive import Archive
+from ssba.search.archive import Archive, recorded
 from ssba.search.settings import SETTINGS
 from ssba.whitebox.additive import Additive
 from ssba.whitebox.exact import (
@@ -57,19 +57,13 @@ def solve_exactly(states: States) -> list[QueryState]:
     """Solve what opened models allow without a search; return the queries that still want one."""
     if not states:
         return []
-    judging = states[0].engine.judging
-    linear = judging.opened_linear
-    if linear is not None:
-        _look([state for state in states if _is_plain(state)], linear)
-    course = states[0].limits.course
-    for state in states:
-        if linear is None and _may_open_trees(state) and judging.opened_trees is not None:
-            _look([state], judging.opened_trees)
-            if _needs_no_search(state):
-                course.finish([state])
-    wanting = [state for state in states if not _needs_no_search(state)]
-    course.finish(state for state in states if _needs_no_search(state))
-    return wanting
+    judging, looked_at = states[0].engine.judging, [state for state in states if looks_inside(state)]
+    if looked_at:
+        opened = judging.opened_linear or judging.opened_trees
+        assert opened is not None
+        _look(looked_at, opened)
+    states[0].limits.course.finish(state for state in states if _needs_no_search(state))
+    return [state for state in states if not _needs_no_search(state)]
 
 
 def is_told_by_trees(state: QueryState) -> bool:
@@ -150,8 +144,8 @@ def _look(states: States, opened: Opened, *, thoroughly: bool = False) -> None:
 def _offer(state: QueryState, archive: Archive, row: Vector) -> Asking[None]:
     region = archive.region
     rows = region.snap(np.where(np.isnan(row), row, row + _OUTWARD[:, None] * (row - region.start)))
-    rows = np.unique(rows, axis=0)
-    yield from offered(state, rows, archive)
+    # Whatever is left of the budget of rows; time still ends it.
+    yield from recorded(asking(np.unique(rows, axis=0)), archive, lambda: np.inf, state.limits.is_over)
 
 
 def _solve(state: QueryState, opened: Opened, thoroughly: bool) -> list[tuple[Archive, Vector]]:
@@ -223,7 +217,13 @@ def _nearest(state: QueryState, archive: Archive, opened: Opened, share: float |
     known = known if exact.row is None else exact.row
     near = nearest_by_search(opened, question, known=known)
     exact = replace(exact, row=known if near is None else near)
-    return _better(exact, _by_cpsat(opened, question, exact.row))
+    try:
+        # The solver of the extra `exact`, if it is installed.
+        other = nearest_by_cpsat(opened, question, known=exact.row)
+    except (ArgumentError, CannotTell):
+        return exact
+    row = exact.row if other.row is None else other.row
+    return Exact(row, max(exact.lower_bound, other.lower_bound), other.proved)
 
 
 def _question(state: QueryState, archive: Archive) -> Question:
@@ -243,21 +243,6 @@ def _known_row(state: QueryState, archive: Archive) -> Vector | None:
     place = [one is archive for one in state.region_archives].index(True)
     known = min(archive, state.found.known[place], key=lambda one: one.best_distance)
     return known.nearest(1)[0] if known.has_found else None
-
-
-def _by_cpsat(opened: Opened, question: Question, known: Vector | None) -> Exact | None:
-    """Ask the solver of the extra `exact`, if it is installed."""
-    try:
-        return None if isinstance(opened, Additive) else nearest_by_cpsat(opened, question, known=known)
-    except (ArgumentError, CannotTell):
-        return None
-
-
-def _better(one: Exact, other: Exact | None) -> Exact:
-    if other is None:
-        return one
-    row = other.row if other.row is not None else one.row
-    return Exact(row, max(one.lower_bound, other.lower_bound), other.proved)
 
 
 def is_contradicted(state: QueryState) -> bool:

@@ -103,14 +103,12 @@ class Query:
 class Spent:
     """What a query may spend, and what was spent beside the searches, whose archives count for themselves.
 
-    `rows_apart` were asked by searches whose finds are no answers; all searches took so many `calls`.
-    `stopped_by` is what ended a search before it was done; `ran_out` tells that more of the budget might have
-    found an answer.
+    All searches took so many `calls`. `stopped_by` is what ended a search before it was done; `ran_out` tells
+    that more of the budget might have found an answer.
     """
 
     limits: Limits
     verified_rows: int = 0
-    rows_apart: int = 0
     calls: int = 0
     stopped_by: Ended | None = None
     ran_out: bool = False
@@ -122,13 +120,13 @@ class Found:
 
     `archives` hold what the searches asked: first one for each region, then those of later searches. `known`
     holds, by region, background rows that were found to reach the target before there was a query. What
-    `scouts` found are no answers: they ignore the limits that the options set.
+    `scouts` found are no answers: they ignore the limits that the options set; those `apart` the constraints.
     `by_columns` are answers by different sets of columns, without superfluous columns where these are to be
     left out; so many searches for them were made, and so many were not. `robust_rows` are answers with a ball
     around them that reaches.
-    `missed` holds the distances of all feasible rows that were asked and did not reach the target, `drawn`
-    those of the random ones among them. `exhausted` tells that every nearer legal row was asked;
-    `climbed` are feasible rows with good scores that do not reach, `obstacles` what stops the bounded move.
+    `drawn` holds the distances of rows drawn at random that did not reach the target. `exhausted` tells that
+    every nearer legal row was asked; `climbed` are feasible rows with good scores that do not reach,
+    `obstacles` what stops the bounded move.
     `lower_bound` comes from those who can look inside the model; infinite where nothing can reach. `unproved`
     tells why they could not, or not far enough.
     """
@@ -138,11 +136,11 @@ class Found:
     archives: list[Archive] = field(default_factory=list)
     known: list[Archive] = field(default_factory=list)
     scouts: list[Archive] = field(default_factory=list)
+    apart: list[Archive] = field(default_factory=list)
     by_columns: list[Vector] = field(default_factory=list)
     column_searches: int = 0
     column_searches_left: int = 0
     robust_rows: list[Vector] = field(default_factory=list)
-    missed: list[Vector] = field(default_factory=list)
     drawn: Vector = field(default_factory=lambda: np.empty(0))
     exhausted: bool = False
     lower_bound: float | None = None
@@ -225,10 +223,10 @@ class QueryState:
         pool = self.engine.background.pool(self.near)
         return pool if self.points is None else pool.with_reaching(self.points)
 
-    def new_archive(self, region: Region) -> Archive:
-        """Return the archive of one more search."""
+    def new_archive(self, region: Region, among: list[Archive] | None = None) -> Archive:
+        """Return the archive of one more search; `among` those whose finds are no answers, if it is one."""
         archive = Archive(region, self.engine.metric)
-        self.found.archives.append(archive)
+        (self.found.archives if among is None else among).append(archive)
         return archive
 
     def distance(self, rows: Matrix) -> Vector:
@@ -249,9 +247,8 @@ class QueryState:
     @property
     def rows_asked(self) -> int:
         """Model rows that the searches spent."""
-        return self.spent.rows_apart + sum(
-            archive.rows_asked for archive in (*self.found.archives, *self.found.scouts)
-        )
+        found = self.found
+        return sum(archive.rows_asked for archive in (*found.archives, *found.scouts, *found.apart))
 
     @property
     def rows_used(self) -> int:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssba.columns.distance import changed_cells
 from ssba.columns.space import Matrix
@@ -20,17 +19,14 @@ from ssba.constraints.surely_holds import surely_hold
 from ssba.models.model import Output
 from ssba.models.targets import Reply
 from ssba.options import SHORTER
-from ssba.pipeline.asking import by_goal, judged, reader_of, told, verdicts
+from ssba.pipeline.asking import by_goal, change_limits, reader_of, told, verdicts
 from ssba.pipeline.few_digits import short_forms
 from ssba.pipeline.margins import ball_holds, ball_rows
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Counterfactual
 from ssba.search.lanes import rank_within
 from ssba.search.pick import APART, NEARER, pick_order
-from ssba.search.regions import Regions
-
-Mask = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
+from ssba.search.regions import Mask, Numbers, Regions
 
 # Answers whose margin is thinner than this share of the largest score are asked about once more, alone:
 # a batch and a single row may differ in the last bits of their sums.
@@ -184,7 +180,8 @@ class _Asked:
         """Return the first of a query's rows that passes every check and is unlike its other answers."""
         for i in self.promising(check, numbers):
             self.ask_alone([i])
-            if self._stand_alone[i] and _ball_stands(check.state, self.rows[i]):
+            radius = check.state.options.radius
+            if self._stand_alone[i] and (radius is None or ball_holds(check.state, self.rows[i])):
                 return i
         return None
 
@@ -216,7 +213,9 @@ class _Asked:
 
     @cached_property
     def _thin(self) -> Mask:
-        return _is_thin(self.states[0], self._reply)
+        if self._reply.margin is None:
+            return np.ones(len(self.rows), dtype=bool)
+        return np.asarray(np.abs(self._reply.margin) < _THIN * self.states[0].engine.judging.score_size)
 
     @cached_property
     def _reaching_inside(self) -> Mask:
@@ -230,25 +229,8 @@ class _Asked:
 
 def passes(state: QueryState, z: Vector, verdict: Output) -> bool:
     """Check a row as written: constraints, the model's own word, and that word for the row alone."""
-    reply = judged(state, z[None, :], verdict)
-    if not reply.reached[0] or not is_feasible(state, z):
-        return False
-    if _is_thin(state, reply)[0]:
-        alone = state.engine.judging.oracle().alone(z[None, :], np.isnan(state.x))
-        if not judged(state, z[None, :], alone).reached[0]:
-            return False
-    return _ball_stands(state, z)
-
-
-def _ball_stands(state: QueryState, z: Vector) -> bool:
-    """Tell whether the ball around a row reaches with it, where one is asked for."""
-    return state.options.radius is None or ball_holds(state, z)
-
-
-def _is_thin(state: QueryState, reply: Reply) -> Mask:
-    if reply.margin is None:
-        return np.ones(len(reply.reached), dtype=bool)
-    return np.asarray(np.abs(reply.margin) < _THIN * state.engine.judging.score_size)
+    asked = _Asked([state], np.zeros(1, dtype=np.int64), z[None, :], verdict)
+    return asked.first_passing(_Check(state, iter(()), 1), range(1)) is not None
 
 
 def counterfactual(
@@ -308,8 +290,7 @@ def are_feasible(states: States, of: Numbers, rows: Matrix) -> Mask:
     if not len(rows):
         return np.zeros(0, dtype=bool)
     x = np.array([state.x for state in states])
-    most = np.array([np.inf if (m := state.options.max_changes) is None else m for state in states])
-    few = changed_cells(rows, x[of]).sum(axis=1) <= most[of]
+    few = changed_cells(rows, x[of]).sum(axis=1) <= change_limits(states)[of]
     allowed = lie_inside(states, of, rows) & few
     for i, unsure in unsure_constraints(states, of, rows).items():
         allowed[i] = allowed[i] and _hold(states[int(of[i])], rows[i], unsure)

@@ -8,15 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ssba.arrays import Matrix, Vector
 from ssba.boundary.bisection import Asking, Path, bisect
 from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.region import Region
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # Of this many of the most useful columns all sets of a size are tried: 12 pairs' worth, 7 triples', ...
 _TOP = {1: 40, 2: 12, 3: 8, 4: 7}

@@ -6,13 +6,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Mask, Matrix, Vector
 from ssba.columns.distance import Metric, changed_cells
 from ssba.options import Diversity
 from ssba.search.lanes import different
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Column = TypeVar("Column")
 
 APART = 0.1

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ssba.arrays import Matrix, Vector
 from ssba.columns.distance import Metric, flat
 from ssba.columns.space import Grid
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 RANDOM_DIRECTIONS = 100
 """How many random directions a ball is checked in, beside the fixed ones."""
 

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -170,15 +170,28 @@ def clashing(
     That they do is known already. Once the time is over, and a little more, those whose part in it is not
     known stay.
     """
+
+    def clash(rest: Sequence[Constraint]) -> bool:
+        compiled = compile_query(space, metric, x, rest, deadline + _TO_NAME_A_CLASH)
+        return compiled.complete and not compiled.regions
+
+    return needed_for(clash, constraints)
+
+
+def needed_for(
+    effect: Callable[[Sequence[Constraint]], bool], constraints: Sequence[Constraint]
+) -> tuple[Constraint, ...]:
+    """Return, of constraints that have some effect together, those of which none can be left out.
+
+    More constraints never undo the effect. Of several such sets it is the one with the first constraints.
+    """
     left_out: set[int] = set()
-    deadline += _TO_NAME_A_CLASH
     # Most have no part in it as a rule: many are left out at once, and a half of them where that is too many.
     waiting = [range(len(constraints))]
     while waiting:
         span = waiting.pop()
         rest = [one for at, one in enumerate(constraints) if at not in left_out and at not in span]
-        compiled = compile_query(space, metric, x, rest, deadline)
-        if compiled.complete and not compiled.regions:
+        if effect(rest):
             left_out.update(span)
         elif len(span) > 1:
             middle = len(span) // 2
