@@ -8,7 +8,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.problems import half_space
 from tests.support import every
 
@@ -194,9 +199,33 @@ class TestMaxChanges:
         asked.clear()
         evidence = explainer.explain(ORIGIN, max_changes=2, evidence=137).evidence
         assert evidence.drawn == 137
-        (drawn,) = [rows for rows in asked if len(rows) == 137]
+        # The plain search, which is made first, draws freely.
+        freely, drawn = [rows for rows in asked if len(rows) == 137]
+        assert ((freely != 0).sum(axis=1) == 8).all()
         assert ((drawn != 0).sum(axis=1) == 2).all()
         assert len({tuple(row != 0) for row in drawn}) > 15
+
+    def test_what_draws_find_for_the_plain_query_is_an_answer_where_it_changes_few_enough(self) -> None:
+        heart = ssba.datasets.load_heart()
+        words = [name for name in heart.frame if heart.frame[name].dtype.kind not in "if"]
+        numbers = [name for name in heart.frame if name not in words]
+        model = make_pipeline(
+            make_column_transformer(
+                (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+                (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words),
+            ),
+            KNeighborsClassifier(3),
+        ).fit(heart.frame, heart.target)
+        explainer = ssba.Explainer(model, heart.frame, target="disease")
+        patient = heart.frame.loc[13]
+        searched, plain = explainer.explain(patient, evidence=0).best, explainer.explain(patient).best
+        assert searched is not None
+        assert plain is not None
+        # A drawn row led to it.
+        assert plain.distance < 0.8 * searched.distance
+        limited = explainer.explain(patient, max_changes=len(plain.changes)).best
+        assert limited is not None
+        assert limited.distance <= plain.distance
 
     @pytest.mark.parametrize("most", [0, -1, 1.5, "two", True])
     def test_other_limits_are_refused(self, most: Any) -> None:

@@ -17,13 +17,13 @@ from ssba.constraints.regions.region import Region
 from ssba.pipeline.asking import capped
 from ssba.pipeline.max_changes import part_of
 from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, run_stages, run_where_rows_lie
+from ssba.pipeline.plain_search import ATTEMPTS, BLOCK, ROWS_FROM_A_DRAW, draws_of
 from ssba.pipeline.solve_exactly import is_contradicted, is_optimal, time_is_up
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
 from ssba.search.evidence import draw_nearer, draw_rows, share_bound
 from ssba.search.exhaust import Extent, ask_all, extent_of, legal_rows_within
-from ssba.search.lanes import Draws
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Numbers
 from ssba.search.starts import Pool
@@ -33,13 +33,6 @@ MAX_ENUMERATED = 8000
 
 # Rows come in shells: the first has so many of the coarsest steps, each other is so many times as wide.
 _FIRST, _WIDER = 4.0, 1.5
-
-# What the search may spend that goes on from a drawn row which reached the target.
-_ROWS_FROM_A_DRAW = 600
-_SALT = 59
-
-# Rows are drawn so many at a time.
-_BLOCK = 256
 
 
 def search_in_shells(state: QueryState) -> Asking[bool]:
@@ -93,7 +86,7 @@ def gather_evidence(states: States) -> None:
     ]
     without_ball = [state for state in wanting if state.options.radius is None]
     run_stages(without_ball, [ask_all_nearer(state) for state in without_ball])
-    for attempt in range(2):
+    for attempt in range(ATTEMPTS):
         wanting = [
             state
             for state in wanting
@@ -116,7 +109,7 @@ def _hunt_from(state: QueryState, before: float) -> Hunt:
     """Search on in the region of the nearest row, from its rows that reached nearer than before."""
     nearest = min(state.region_archives, key=lambda archive: archive.best_distance)
     found = nearest.nearest(16)
-    return Hunt(((nearest.region, Pool(found[state.distance(found) < before])),), _ROWS_FROM_A_DRAW)
+    return Hunt(((nearest.region, Pool(found[state.distance(found) < before])),), ROWS_FROM_A_DRAW)
 
 
 def ask_all_nearer(state: QueryState) -> Asking[None]:
@@ -210,9 +203,9 @@ def draw(states: States, attempt: int) -> None:
     shares = [list(_shares(state)) for state in states]
     before = [state.found.best_distance for state in states]
     distances: list[list[Vector]] = [[np.empty(0)] for _ in states]
-    for block in range(0, max(state.options.evidence for state in states), _BLOCK):
+    for block in range(0, max(state.options.evidence for state in states), BLOCK):
         lanes = [
-            (number, archive, min(_BLOCK, count - block))
+            (number, archive, min(BLOCK, count - block))
             for number, state in enumerate(states)
             for archive, count in shares[number]
             if count > block and not state.was_stopped
@@ -237,7 +230,7 @@ def _draw_block(
     radius = np.array([states[state].found.best_distance for state, _, _ in lanes])
     count = np.array([most for _, _, most in lanes])
     limited = np.array([_limits_changes(states[state], archive) for state, archive, _ in lanes], dtype=bool)
-    draws = Draws((states[0].engine.seed, _SALT, *number))
+    draws = draws_of(states[0], *number)
 
     def draw_and_ask(ledger: Ledger, places: Sequence[int]) -> Numbers:
         mine = np.array(places)

@@ -20,6 +20,7 @@ from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.nearest_rows import Hunt
+from ssba.pipeline.plain_search import search_plainly
 from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.results.explanation import Status
 from ssba.search.archive import Archive
@@ -187,12 +188,13 @@ def _scout(state: QueryState, archive: Archive, most: int) -> Searching[Matrix]:
 
     What changes few enough columns is an answer: so none is farther than the plain answer that qualifies.
     """
-    (scout,) = yield Hunt(((archive.region, state.pool),), freely=True)
-    if scout.has_found and not state.options.plausible:
-        rows = np.concatenate(scout.hits)
+    scouts = yield from search_plainly(state, archive.region)
+    hits = [rows for scout in scouts if scout.has_found for rows in scout.hits]
+    if hits and not state.options.plausible:
+        rows = np.concatenate(hits)
         few = rows[changed_cells(rows, state.x).sum(axis=1) <= most]
         archive.record(few, Reply(np.ones(len(few), dtype=bool), None))
-    return np.asarray(scout.nearest(8))
+    return np.asarray(min(scouts, key=lambda scout: scout.best_distance).nearest(8))
 
 
 def _probe(state: QueryState, archive: Archive, parts: list[Part]) -> Searching[list[float]]:
