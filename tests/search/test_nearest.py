@@ -417,6 +417,12 @@ def slanted(width: int) -> Matrix:
     return np.asarray(weights / np.linalg.norm(weights))
 
 
+def either_face(Z: Any) -> Any:
+    """Beyond either of two planes; the score rises toward the farther one first."""
+    first, second = weighted(Z, slanted(12)), weighted(Z, np.roll(slanted(12), 1))
+    return np.maximum(0.5 * first - 0.6, second - 1)
+
+
 def bowl(Z: Any) -> Any:
     """Outside a ball whose middle is beside the query."""
     return ((Z - 0.3) ** 2).sum(axis=1) - 1.5
@@ -435,6 +441,7 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "climb": lambda: searched(setting(np.r_[[[-5.0] * 12], [[5.0] * 12]], scale="none"), diamond, "scores"),
     "crossed values": small_cell,
     "descent": lambda: searched(numbers(10), lambda Z: Z.sum(axis=1) - 2, "labels"),
+    "other faces": lambda: searched(numbers(12), either_face, "scores"),
     "along columns": lambda: searched(front(12), lonely_column, "labels"),
     "values nearby": lambda: small_cell(beyond=1.9),
     "elsewhere": lambda: searched(front(5), arms, "scores"),

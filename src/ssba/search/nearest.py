@@ -28,7 +28,16 @@ from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
 from ssba.search.slopes import ends_by_slopes
-from ssba.search.starts import Ends, Pools, climbed_ends, crossed_ends, further_ends, known_ends, slope_ends
+from ssba.search.starts import (
+    Ends,
+    Pools,
+    climbed_ends,
+    crossed_ends,
+    further_ends,
+    known_ends,
+    reaching_ends,
+    slope_ends,
+)
 from ssba.search.steps import broad_steps, has_steps, neighbours, pull_back, tidy
 from ssba.search.stored import Stored, stored_ends
 
@@ -284,6 +293,28 @@ def _race_and_descend(search: Search) -> None:
     search.best = search.best.and_(way_down(ledger, ways, search.start_margin))
 
 
+def _other_faces(search: Search) -> None:
+    """Where the boundary seemed to be a plane, go down from known rows that reach in front of that plane."""
+    ledger, regions, best = search.ledger, search.ledger.regions, search.best
+    planes = np.flatnonzero(best.straight & ledger.goes_on(best.at))
+    near = search.pools.nearest(best.at[planes], SETTINGS.starts.nearest)
+    way = np.zeros(regions.count, dtype=np.int64)
+    way[best.at[planes]] = planes
+    own = way[near.at]
+    gap = np.nan_to_num((near.rows - choose(best.row, own)) / regions.scale)
+    # With other levels the plane would lie elsewhere.
+    alike = ~(regions.discrete & (gap != 0)).any(axis=1)
+    height, length = (choose(best.normal, own) * gap).sum(axis=1), np.sqrt((gap * gap).sum(axis=1))
+    before = near.known & alike & (height < -SETTINGS.descent.first_tolerance * length)
+    near = near.take(np.flatnonzero(before)).of(best.at, SETTINGS.starts.second)
+    best.straight[way[near.at]] = False
+    ends = reaching_ends(ledger, near)
+    ways = _ways_to(search, [(ends, 1)])
+    descend(ledger, ways, search.start_margin, SETTINGS.descent.rounds, ceiling=best.distance[way[ways.at]])
+    nearer = np.flatnonzero(ways.distance < best.distance[way[ways.at]])
+    best.put(way[ways.at[nearer]], ways.take(nearer))
+
+
 def _ways_to(search: Search, kinds: Sequence[tuple[Ends, int]]) -> Ways:
     """Return ways down from where rays to ends cross the boundary, up to so many of each kind and region."""
     ledger, settings = search.ledger, SETTINGS.descent
@@ -513,6 +544,10 @@ def _has_herd(search: Search) -> bool:
     return len(search.herd.at) > 0
 
 
+def _seems_plane(search: Search) -> bool:
+    return bool(search.best.straight.any())
+
+
 def _lacks_ends(search: Search) -> bool:
     return len(search.without_ends) > 0
 
@@ -538,6 +573,7 @@ MOVES: tuple[Move, ...] = (
     Move("crossed values", _lacks_ends, _cross, 1),
     Move("few of many columns", _has_ends, _narrow, 2),
     Move("descent", _has_ends, _race_and_descend, 33),
+    Move("other faces", _seems_plane, _other_faces, 0),
     Move("along columns", _has_ends, _along_columns, 2, beside=True),
     Move("values nearby", lambda search: _has_ends(search) and search.by_labels, _values_nearby, 1),
     Move("elsewhere", _has_ends, _elsewhere, 7),

@@ -61,8 +61,11 @@ class Near:
 
     def of(self, at: Numbers, most: int) -> "Near":
         """Return up to so many rows of some regions."""
-        wanted = np.flatnonzero(np.isin(self.at, at) & (rank_within(self.at) < most))
-        return Near(choose(self.rows, wanted), self.at[wanted], self.known[wanted])
+        return self.take(np.flatnonzero(np.isin(self.at, at) & (rank_within(self.at) < most)))
+
+    def take(self, numbers: Numbers) -> "Near":
+        """Return some of the rows."""
+        return Near(choose(self.rows, numbers), self.at[numbers], self.known[numbers])
 
 
 def hold_all(regions: Regions, at: Numbers, rows: Matrix) -> Mask:
@@ -260,7 +263,11 @@ def known_ends(ledger: Ledger, pools: Pools, at: Numbers, most: int = SETTINGS.s
     """Take background rows, which the model was asked about, where the nearest are feasible as they are."""
     near = pools.nearest(at, most)
     some = np.bincount(near.at[~near.known], minlength=ledger.regions.count) > 0
-    near = near.of(at[~some[at]], most)
+    return reaching_ends(ledger, near.of(at[~some[at]], most))
+
+
+def reaching_ends(ledger: Ledger, near: Near) -> Ends:
+    """Return rows that are known to reach, with the margins that they have where there are scores."""
     if not ledger.has_scores:
         ledger.add_known(near.rows, near.at)
         return Ends(near.rows, near.at, None)
