@@ -24,9 +24,10 @@ from tests.support import every
 
 import ssba
 from ssba.engine import judging
+from ssba.errors import ArgumentError
 from ssba.pipeline import solve_exactly
 from ssba.whitebox import exact, read_model
-from ssba.whitebox.exact import nearest_exact
+from ssba.whitebox.exact import Exact, nearest_exact
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -240,10 +241,13 @@ class TestWhyNothingIsProved:
         assert reason == "the time of the budget ran out before the proof was done"
 
     def test_the_work_ran_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def without_solver(*_: Any, **__: Any) -> Exact:
+            raise ArgumentError("the extra is not installed")
+
         forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
         monkeypatch.setattr(exact, "_QUICK_BOXES", 1)
         monkeypatch.setattr(solve_exactly, "nearest_exact", partial(nearest_exact, work=1))
-        monkeypatch.setattr(solve_exactly, "_by_cpsat", lambda *_: None)
+        monkeypatch.setattr(solve_exactly, "nearest_by_cpsat", without_solver)
         assert self.why(forest) == "the proof was not done within the work that is spent on one"
 
     def test_too_many_ways_to_meet_the_constraints(self) -> None:
