@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from ssba.arrays import blocks, in_blocks, like, lowest, namespace, to_numpy
+from ssba.arrays import (
+    between,
+    between_in_turn,
+    blocks,
+    in_blocks,
+    in_turn,
+    like,
+    lowest,
+    namespace,
+    to_numpy,
+)
 
 
 def test_the_namespace_is_that_of_the_arrays() -> None:
@@ -63,3 +73,15 @@ def test_work_in_blocks_comes_out_as_if_done_at_once(count: int, kind: Any) -> N
     made = in_blocks(lambda some, by: some * by[:, None], 1 << 12, rows, factors)
     np.testing.assert_array_equal(to_numpy(made), to_numpy(rows * factors[:, None]))
     assert type(made) is type(rows)
+
+
+@given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 50), st.sampled_from([1, 3, 8, 17]))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_starts_in_turn_are_walked_from_as_if_written_out(
+    dtype: torch.dtype, size: int, first: int, count: int, columns: int
+) -> None:
+    draw = torch.Generator().manual_seed(size + 100 * count)
+    table, end = (torch.randn(n, columns, dtype=dtype, generator=draw) for n in (size, count))
+    share = torch.rand(count, dtype=dtype, generator=draw)
+    in_one_piece = between(in_turn(table, first, count), end)(share)
+    assert torch.equal(between_in_turn(table, first, end)(share), in_one_piece)

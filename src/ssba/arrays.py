@@ -78,7 +78,7 @@ def between(start: Array, end: Array) -> Callable[[Array], Array]:
     array([[1., 2.]])
     """
     xp = namespace(start, end)
-    if hasattr(start, "lerp") and start.dtype == xp.float32:
+    if _has_lerp(start):
         # One pass over memory, which is all that this costs on a GPU. In 64 bits all namespaces agree.
         return lambda share: start.lerp(end, share[:, None])
     way = end - start
@@ -91,6 +91,63 @@ def between(start: Array, end: Array) -> Callable[[Array], Array]:
         return xp.where(whole[:, None], end, points) if bool(xp.any(whole)) else points
 
     return blended
+
+
+def _has_lerp(rows: Array) -> bool:
+    return hasattr(rows, "lerp") and rows.dtype == namespace(rows).float32
+
+
+def in_turn(table: Array, first: int, count: int) -> Array:
+    """Return so many rows of a table in turn, again and again, beginning at the `first`.
+
+    >>> in_turn(np.array([[1.0], [2.0], [3.0]]), 2, 5).ravel().tolist()
+    [3.0, 1.0, 2.0, 3.0, 1.0]
+    """
+    return choose(table, counting(first, first + count, table) % table.shape[0])
+
+
+def between_in_turn(table: Array, first: int, end: Array) -> Callable[[Array], Array]:
+    """Return `between` for starts that are the rows of a table in turn, beginning at the `first`.
+
+    >>> half = np.full(3, 0.5)
+    >>> between_in_turn(np.array([[0.0], [2.0]]), 1, np.array([[4.0], [4.0], [8.0]]))(half).ravel().tolist()
+    [3.0, 2.0, 5.0]
+    """
+    count, size = end.shape[0], table.shape[0]
+    if not _has_lerp(end):
+        return between(in_turn(table, first, count), end)
+    xp, turns = namespace(end), list(_turns(first, size, count))
+
+    def blended(share: Array) -> Array:
+        # The table is read where it lies, which is mostly in the cache; written out for every end it would
+        # come from memory each time.
+        made = xp.empty_like(end)
+        for ends, rows in turns:
+            begin = table[rows]
+            several = (-1, *begin.shape)
+            there, weight = xp.reshape(end[ends], several), xp.reshape(share[ends], (*several[:2], 1))
+            xp.lerp(begin, there, weight, out=xp.reshape(made[ends], several))
+        return made
+
+    return blended
+
+
+def _turns(first: int, size: int, count: int) -> Iterator[tuple[slice, slice]]:
+    """Yield which of so many things come in a turn of a table, or in whole turns, and its rows in these.
+
+    >>> for ends, rows in _turns(2, 3, 8):
+    ...     print(list(range(8)[ends]), list(range(3)[rows]))
+    [0] [2]
+    [1, 2, 3, 4, 5, 6] [0, 1, 2]
+    [7] [0]
+    """
+    low = 0
+    while low < count:
+        begin = (first + low) % size
+        whole = 0 if begin else (count - low) // size * size
+        high = low + (whole or min(size - begin, count - low))
+        yield slice(low, high), slice(begin, min(begin + high - low, size))
+        low = high
 
 
 def choose(rows: Array, numbers: Any) -> Array:

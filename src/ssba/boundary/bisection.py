@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ssba.arrays import Array, between, namespace
+from ssba.arrays import Array, between, between_in_turn, in_turn, namespace
 from ssba.models.targets import Reply
 
 # Sums of this many halves are exact, with some bits to spare for the row that they lead to.
@@ -71,6 +71,12 @@ class Path:
 
         return walked
 
+    def between_in_turn(self, table: Array, first: int, end: Array) -> Callable[[Array], Array]:
+        """Return the same for segments that begin at the rows of a table in turn, from the `first` on."""
+        if self.plain:
+            return between_in_turn(table, first, end)
+        return self.between(in_turn(table, first, end.shape[0]), end)
+
 
 def steps_for(tolerance: float) -> int:
     """Return how many halvings bring a segment under the tolerance, or as near to it as shares can tell.
@@ -90,9 +96,13 @@ def bisect(start: Array, end: Array, path: Path, tolerance: float = 1e-3) -> Ask
     The caller has seen that. All segments halve together, so that after `steps_for(tolerance)` replies every
     bracket is narrower than `tolerance` of its segment: the number of model rows is fixed before the first.
     """
-    xp = namespace(start, end)
-    at = path.between(start, end)
-    low = xp.zeros_like(start[:, 0])
+    return (yield from halve(path.between(start, end), end, tolerance))
+
+
+def halve(at: Callable[[Array], Array], end: Array, tolerance: float) -> Asking[Bracket]:
+    """Bisect segments of which it is known which row lies at each share of the way; `end` are their ends."""
+    xp = namespace(end)
+    low = xp.zeros_like(end[:, 0])
     width = 1.0
     for _ in range(steps_for(tolerance)):
         width /= 2

@@ -12,39 +12,52 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import Array, choose, like
+from ssba.arrays import Array, counting, like, namespace
 
 
 @dataclass(frozen=True)
 class PairStream:
-    """All pairs of `count_a` rows with `count_b` rows, in an order that `seed` fixes."""
+    """All pairs of `count_a` rows with `count_b` rows, in an order that `seed` fixes.
 
-    order_a: Array
-    order_b: Array
-    shifts: Array
+    `order_a` and `order_b` are the shuffled sides; `shifts` say by how much they are rotated in each round.
+    """
+
+    order_a: NDArray[np.int64]
+    order_b: NDArray[np.int64]
+    shifts: NDArray[np.int64]
 
     def __len__(self) -> int:
         """Return how many different pairs there are."""
-        return int(self.order_a.shape[0] * self.order_b.shape[0])
+        return len(self.order_a) * len(self.order_b)
 
-    def take(self, positions: Array) -> tuple[Array, Array]:
-        """Return the row numbers on both sides for an array of positions."""
-        count_a, count_b = self.order_a.shape[0], self.order_b.shape[0]
-        place = positions % count_a
-        shift = choose(self.shifts, positions // count_a)
-        return choose(self.order_a, place), choose(self.order_b, (place + shift) % count_b)
+    def partners(self, positions: range, reference: Array) -> Array:
+        """Return whom the first side meets at some positions, as places in the shuffled second side.
+
+        It is the first side's turn from its first row to its last in every round. The places lie beside
+        `reference`.
+        """
+        count = len(self.order_a)
+        first, last = positions.start // count, -(-positions.stop // count)
+        turns, shifts = counting(0, count, reference), like(self.shifts[first:last], reference)
+        rounds = (turns + shifts[:, None]) % len(self.order_b)
+        begin = first * count
+        return namespace(rounds).reshape(rounds, (-1,))[positions.start - begin : positions.stop - begin]
+
+    def take(self, positions: range) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the row numbers on both sides for some positions."""
+        place = np.arange(positions.start, positions.stop) % len(self.order_a)
+        return self.order_a[place], self.order_b[self.partners(positions, self.order_b)]
 
 
-def pair_stream(count_a: int, count_b: int, seed: int, reference: Array | None = None) -> PairStream:
-    """Return the stream for two sides of the given sizes; its arrays lie beside `reference`.
+def pair_stream(count_a: int, count_b: int, seed: int) -> PairStream:
+    """Return the stream for two sides of the given sizes.
 
     >>> stream = pair_stream(2, 3, seed=0)
-    >>> sorted(zip(*(side.tolist() for side in stream.take(np.arange(6)))))
+    >>> sorted(zip(*(side.tolist() for side in stream.take(range(6)))))
     [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     """
-    beside = np.empty(0) if reference is None else reference
     order_a, order_b, shifts = (
-        like(shuffle(count, seed, salt), beside) for salt, count in enumerate((count_a, count_b, count_b))
+        shuffle(count, seed, salt) for salt, count in enumerate((count_a, count_b, count_b))
     )
     return PairStream(order_a, order_b, shifts)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ssba.arrays import Array, choose, counting, to_numpy
-from ssba.boundary.bisection import Asking, Path, bisect
+from ssba.arrays import Array, choose, in_turn, to_numpy
+from ssba.boundary.bisection import Asking, Path, halve
 from ssba.boundary.crossings import every_crossing
 from ssba.boundary.pairs import PairStream, pair_stream
 from ssba.models.targets import Goal, Reply, describe
@@ -74,17 +74,25 @@ class Stream:
     @cached_property
     def _pairs(self) -> PairStream:
         sides = self.sides
-        return pair_stream(sides.leaving.shape[0], sides.reaching.shape[0], self.sampling.seed, sides.leaving)
+        return pair_stream(sides.leaving.shape[0], sides.reaching.shape[0], self.sampling.seed)
+
+    @cached_property
+    def _in_turn(self) -> tuple[Array, Array]:
+        """Both sides shuffled: rounds go through them row by row, which is nearly as quick as copying."""
+        pairs, sides = self._pairs, self.sides
+        return choose(sides.leaving, pairs.order_a), choose(sides.reaching, pairs.order_b)
 
     def points_of(self, positions: range) -> Asking[Array]:
         """Search for the boundary points of the pairs at some positions."""
-        a, b = self._pairs.take(counting(positions.start, positions.stop, self.sides.leaving))
-        start, end = choose(self.sides.leaving, a), choose(self.sides.reaching, b)
-        how = self.sampling
+        leaving, reaching = self._in_turn
+        end = choose(reaching, self._pairs.partners(positions, reaching))
+        how, first = self.sampling, positions.start % leaving.shape[0]
         if how.resolution > 1:
+            start = in_turn(leaving, first, len(positions))
             points, _ = yield from every_crossing(start, end, how.path, how.tolerance, how.resolution)
             return points
-        return (yield from bisect(start, end, how.path, how.tolerance)).inside
+        at = how.path.between_in_turn(leaving, first, end)
+        return (yield from halve(at, end, how.tolerance)).inside
 
     @cached_property
     def key(self) -> str:

@@ -379,7 +379,8 @@ def search_queries(states: States) -> None:
     plain = [state for state in states if state.options.max_changes is None and not state.has_enough]
     plain = [state for state in plain if not is_told_by_trees(state)]
     exact: set[int] = set()
-    run_stages(plain, [_in_shells(state, exact) for state in plain])
+    countable = [state for state in plain if state.query.is_countable]
+    run_stages(countable, [_in_shells(state, exact) for state in countable])
     search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])
     few = [state for state in states if state.options.max_changes is not None]
     course.reach(few, Stage.NEAREST, part=0)

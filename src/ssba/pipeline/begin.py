@@ -11,7 +11,7 @@ from ssba.index.retrieval.finder import Query as Lookup
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import judged
 from ssba.pipeline.state import QueryState, States
-from ssba.search.archive import Archive
+from ssba.search.archive import Archive, Share
 from ssba.search.regions import Numbers, Regions
 from ssba.search.starts import hold_all
 from ssba.search.stored import Stored
@@ -81,10 +81,10 @@ def _note_nearest(states: States) -> None:
 
 def _note(states: States, numbers: Numbers, rows: Matrix, order: Numbers, far: Matrix) -> None:
     """Give some of the queries those of their nearest rows that lie in their regions."""
-    counts = np.isfinite(far).sum(axis=1).tolist()
+    counts, begins = np.isfinite(far).sum(axis=1).tolist(), np.zeros(1, dtype=np.int64)
     for number, own, lengths, count in zip(numbers.tolist(), order, far, counts, strict=True):
         if count:
-            states[number].found.known[0].add(rows[own[:count]], lengths[:count])
+            states[number].found.known[0].add(Share((rows,), begins, own[:count]), lengths[:count])
 
 
 def _note_judged(state: QueryState) -> None:

@@ -84,8 +84,8 @@ def gather_evidence(states: States) -> None:
         for state in states
         if state.options.evidence and not state.found.exhausted and not state.has_enough
     ]
-    without_ball = [state for state in wanting if state.options.radius is None]
-    run_stages(without_ball, [ask_all_nearer(state) for state in without_ball])
+    countable = [state for state in wanting if state.options.radius is None and state.query.is_countable]
+    run_stages(countable, [ask_all_nearer(state) for state in countable])
     for attempt in range(ATTEMPTS):
         wanting = [
             state

@@ -94,6 +94,11 @@ class Query:
         assert self.known_goal is not None, "the model was not asked about this query"
         return self.known_goal
 
+    @property
+    def is_countable(self) -> bool:
+        """Whether the legal rows within some distance can be counted."""
+        return all(region.is_countable for region in self.regions)
+
     def region_of(self, row: Vector) -> Region:
         """Return the region that a feasible row lies in."""
         return next(region for region in self.regions if region.contains(row[None, :])[0])

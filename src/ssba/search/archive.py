@@ -36,6 +36,8 @@ class Share:
     def rows(self, places: slice = slice(None)) -> Matrix:
         """Return the rows at some places, all of them if not said otherwise."""
         numbers = self.numbers[places]
+        if len(self.parts) == 1:
+            return self.parts[0][numbers]
         part = np.searchsorted(self.begins, numbers, "right") - 1
         return np.concatenate([self.parts[i][numbers[part == i] - self.begins[i]] for i in np.unique(part)])
 
@@ -53,7 +55,7 @@ class Archive:
     missed: list[Vector] = field(default_factory=list)
     memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
     best_distance: float = np.inf
-    _best_row: Vector | None = None
+    _best: tuple[Share, int] | None = None
     _kept: list[tuple[Share, Vector]] = field(default_factory=list)
 
     def record(self, Z: Matrix, reply: Reply) -> None:
@@ -74,10 +76,10 @@ class Archive:
         """Keep rows, at least one, that are known to be feasible and to reach the target."""
         share = rows if isinstance(rows, Share) else Share([rows], np.zeros(1, int), np.arange(len(rows)))
         self._kept.append((share, distances))
-        nearest = int(np.argmin(distances))
-        if self._best_row is None or distances[nearest] < self.best_distance:
+        nearest = int(distances.argmin())
+        if self._best is None or distances[nearest] < self.best_distance:
             self.best_distance = float(distances[nearest])
-            self._best_row = share.rows(slice(nearest, nearest + 1))[0]
+            self._best = share, nearest
 
     @property
     def hits(self) -> list[Matrix]:
@@ -87,14 +89,15 @@ class Archive:
     @property
     def has_found(self) -> bool:
         """Whether any feasible row asked about reached the target."""
-        return self._best_row is not None
+        return self._best is not None
 
     def nearest(self, count: int) -> Matrix:
         """Return the nearest different rows that reached the target."""
-        if self._best_row is None:
+        if self._best is None:
             return np.asarray(self.region.x[None, :][:0])
         if count == 1:
-            return self._best_row[None, :]
+            share, place = self._best
+            return share.rows(slice(place, place + 1))
         order = np.argsort(np.concatenate([far for _, far in self._kept]), kind="stable")[:_FRONT]
         rows = np.concatenate(self.hits)[order]
         return np.asarray(rows[different(rows)[:count]])

@@ -28,7 +28,7 @@ def legal_rows_within(
     where rounding decides whether one of them is feasible. `most_changes` leaves out rows that change more
     columns than that.
     """
-    if (region.free & ~region.discrete & ~region.grid.stepped).any():
+    if not region.is_countable:
         return None
     known = _all_values(region, radius, most)
     if known is None:

@@ -207,45 +207,90 @@ def feet(ledger: Ledger, z: Matrix, normal: Matrix, at: Numbers) -> Matrix:
 
     Only numbers move; columns in which a plane has no slope go back to the query. Linear rows hold, too.
     """
-    regions, metric = ledger.regions, ledger.metric
-    xp, there = namespace(z), like(at, z)
-    moves = choose(regions.moves, there) & ~xp.isnan(z)
-    home = choose(regions.x, there)
-    if not regions.are_boxes:
-        home = np.where(np.isnan(home), regions.start[at], home)
-    normal = xp.where(moves, normal, 0.0)
-    scaled = xp.where(moves, (z - home) / regions.scale, 0.0)
-    low = xp.where(moves, (choose(regions.low, there) - home) / regions.scale, 0.0)
-    high = xp.where(moves, (choose(regions.high, there) - home) / regions.scale, 0.0)
-    offset = xp.sum(normal * scaled, axis=1)
-    nearest = (_foot_l2 if metric.adds_squares else _foot_l1)(normal, offset, low, high)
-    found = xp.where(moves, home + nearest * regions.scale, z)
-    if metric.adds_squares and regions.linear.any():
-        for i in np.flatnonzero(regions.linear[at] & (normal != 0).any(axis=1)):
-            found[i] = regions.parts[at[i]].nearest_beyond(z[i], normal[i] / regions.scale)
-    return found
+    return Boxes.of(ledger, at).feet(z, normal)
 
 
-def _foot_l2(normal: Matrix, offset: Array, low: Matrix, high: Matrix) -> Matrix:
-    """Return the shortest u in each box with ``normal . u == offset``: clip(t * normal) for the right t."""
-    xp = namespace(normal)
-    square = xp.sum(normal * normal, axis=1)
-    t = offset / xp.where(square > 0, square, 1.0)
-    for _ in range(normal.shape[1] + 1):
-        straight = t[:, None] * normal
-        u = xp.minimum(xp.maximum(straight, low), high)
-        short = offset - xp.sum(normal * u, axis=1)
-        room = xp.sum(xp.where(u == straight, normal * normal, 0.0), axis=1)
-        going = (xp.abs(short) > _SETTLED * xp.abs(offset)) & (room > 0)
-        if not bool(xp.any(going)):
-            break
-        t = t + xp.where(going, short / xp.where(room > 0, room, 1.0), 0.0)
-    # From outside its box a query sees columns begin to move one by one: steps by slope may go astray.
-    outside = np.flatnonzero(to_numpy(xp.any((low > 0) | (high < 0), axis=1)))
-    if len(outside):
-        some = (choose(one, outside) for one in (normal, offset, low, high))
-        put(t, outside, _between_turns(*some))
-    return xp.minimum(xp.maximum(t[:, None] * normal, low), high)
+@dataclass(frozen=True)
+class Boxes:
+    """The bounds of some regions as their queries see them, in scaled units.
+
+    `outside` are the places of queries that lie outside of their bounds.
+    """
+
+    ledger: Ledger
+    at: Numbers
+    moves: Cells
+    home: Matrix
+    low: Matrix
+    high: Matrix
+    outside: Numbers
+
+    @classmethod
+    def of(cls, ledger: Ledger, at: Numbers) -> "Boxes":
+        """Return the bounds of some regions."""
+        regions = ledger.regions
+        xp, there = namespace(regions.x), like(at, regions.x)
+        moves, home = choose(regions.moves, there), choose(regions.x, there)
+        if not regions.are_boxes:
+            home = np.where(np.isnan(home), regions.start[at], home)
+        low, high = (
+            xp.where(moves, (choose(bound, there) - home) / regions.scale, 0.0)
+            for bound in (regions.low, regions.high)
+        )
+        outside = np.flatnonzero(to_numpy(xp.any((low > 0) | (high < 0), axis=1)))
+        return cls(ledger, at, moves, home, low, high, outside)
+
+    def feet(self, z: Matrix, normal: Matrix) -> Matrix:
+        """Return the rows nearest to the queries on the planes through rows `z`, one in each region."""
+        regions, metric, xp = self.ledger.regions, self.ledger.metric, namespace(z)
+        moves = self.moves & ~xp.isnan(z)
+        normal = xp.where(moves, normal, 0.0)
+        offset = xp.sum(normal * xp.where(moves, (z - self.home) / regions.scale, 0.0), axis=1)
+        nearest = (self._feet_l2 if metric.adds_squares else self._feet_l1)(normal, offset)
+        found = xp.where(moves, self.home + nearest * regions.scale, z)
+        if metric.adds_squares and regions.linear.any():
+            for i in np.flatnonzero(regions.linear[self.at] & (normal != 0).any(axis=1)):
+                found[i] = regions.parts[self.at[i]].nearest_beyond(z[i], normal[i] / regions.scale)
+        return found
+
+    def _feet_l2(self, normal: Matrix, offset: Array) -> Matrix:
+        """Return the shortest u in each box with ``normal . u == offset``: clip(t * normal) for some t."""
+        xp, low, high = namespace(normal), self.low, self.high
+        square = xp.sum(normal * normal, axis=1)
+        t = offset / xp.where(square > 0, square, 1.0)
+        for _ in range(normal.shape[1] + 1):
+            straight = t[:, None] * normal
+            u = xp.minimum(xp.maximum(straight, low), high)
+            short = offset - xp.sum(normal * u, axis=1)
+            room = xp.sum(xp.where(u == straight, normal * normal, 0.0), axis=1)
+            going = (xp.abs(short) > _SETTLED * xp.abs(offset)) & (room > 0)
+            if not bool(xp.any(going)):
+                break
+            t = t + xp.where(going, short / xp.where(room > 0, room, 1.0), 0.0)
+        if len(self.outside):
+            # There columns begin to move one by one: steps by slope may go astray.
+            some = (choose(one, self.outside) for one in (normal, offset, low, high))
+            put(t, self.outside, _between_turns(*some))
+        return xp.minimum(xp.maximum(t[:, None] * normal, low), high)
+
+    def _feet_l1(self, normal: Matrix, offset: Array) -> Matrix:
+        """Return the L1-shortest u in each box with ``normal . u == offset``: steepest columns first."""
+        xp, low, high = namespace(normal), self.low, self.high
+        u = xp.minimum(xp.maximum(xp.zeros_like(low), low), high)
+        left = offset - xp.sum(normal * u, axis=1)
+        order = xp.argsort(-xp.abs(normal), axis=1, stable=True)
+        slope, here, lowest, highest = (
+            xp.take_along_axis(one, order, axis=1) for one in (normal, u, low, high)
+        )
+        end = xp.where(slope > 0, highest, lowest)
+        # A column without a slope may have no end.
+        most = slope * xp.where(slope != 0, end - here, 0.0)
+        before = xp.cumsum(xp.concat([xp.zeros_like(most[:, :1]), most[:, :-1]], axis=1), axis=1)
+        part = xp.minimum(xp.maximum(left[:, None] - before, xp.zeros_like(most)), most)
+        part = xp.where(before < left[:, None], part, 0.0)
+        moved = here + xp.where(slope != 0, part / xp.where(slope != 0, slope, 1.0), 0.0)
+        # Back to the order of columns.
+        return xp.take_along_axis(moved, xp.argsort(order, axis=1, stable=True), axis=1)
 
 
 def _between_turns(normal: Matrix, offset: Array, low: Matrix, high: Matrix) -> Array:
@@ -273,24 +318,6 @@ def _between_turns(normal: Matrix, offset: Array, low: Matrix, high: Matrix) -> 
     below, above = total(begin), total(end)
     share = xp.clip((offset - below) / xp.where(above > below, above - below, 1.0), 0.0, 1.0)
     return begin + share * (end - begin)
-
-
-def _foot_l1(normal: Matrix, offset: Array, low: Matrix, high: Matrix) -> Matrix:
-    """Return the L1-shortest u in each box with ``normal . u == offset``: steepest columns first."""
-    xp = namespace(normal)
-    u = xp.minimum(xp.maximum(xp.zeros_like(low), low), high)
-    left = offset - xp.sum(normal * u, axis=1)
-    order = xp.argsort(-xp.abs(normal), axis=1, stable=True)
-    slope, here, lowest, highest = (xp.take_along_axis(one, order, axis=1) for one in (normal, u, low, high))
-    end = xp.where(slope > 0, highest, lowest)
-    # A column without a slope may have no end.
-    most = slope * xp.where(slope != 0, end - here, 0.0)
-    before = xp.cumsum(xp.concat([xp.zeros_like(most[:, :1]), most[:, :-1]], axis=1), axis=1)
-    part = xp.minimum(xp.maximum(left[:, None] - before, xp.zeros_like(most)), most)
-    part = xp.where(before < left[:, None], part, 0.0)
-    moved = here + xp.where(slope != 0, part / xp.where(slope != 0, slope, 1.0), 0.0)
-    # Back to the order of columns.
-    return xp.take_along_axis(moved, xp.argsort(order, axis=1, stable=True), axis=1)
 
 
 def edges(

@@ -10,7 +10,7 @@ import numpy as np
 from ssba.arrays import choose, like, namespace, on_host
 from ssba.search.lanes import rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.planes import edges, feet
+from ssba.search.planes import Boxes, edges
 from ssba.search.rays import rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
@@ -65,7 +65,8 @@ def ends_by_slopes(ledger: Ledger, pools: Pools, at: Numbers) -> tuple[Ends, Vec
 def _followed(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Mask]:
     """Return where slopes lead from rows, and on which ways half of the columns or more have shown some."""
     regions, settings, there = ledger.regions, SETTINGS.beside, like(at, rows)
-    xp, moves = namespace(rows), choose(regions.moves, there)
+    xp, boxes = namespace(rows), Boxes.of(ledger, at)
+    moves = boxes.moves
     planes: list[tuple[Matrix, Matrix]] = []
     steep, fine = xp.zeros_like(moves), regions.scale * _FINE
     for step in range(settings.steps):
@@ -78,7 +79,7 @@ def _followed(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Mask]:
         square = xp.sum(normal * normal, axis=1)
         down = height / xp.where(square > 0, square, 1.0)
         on_plane = rows - down[:, None] * normal * regions.scale
-        aims = feet(ledger, on_plane, normal, there)
+        aims = boxes.feet(on_plane, normal)
         if ledger.door.has_faces:
             planes = [*planes, (on_plane, normal)][-_PLANES:]
             points, normals = (xp.stack([plane[i] for plane in planes], axis=1) for i in range(2))

@@ -177,6 +177,11 @@ class Region:
         return ~self.held & xp.where(self.discrete, several, self.lower < self.upper)
 
     @cached_property
+    def is_countable(self) -> bool:
+        """Whether every free column has levels or steps, so that rows within some distance can be counted."""
+        return not bool(namespace(self.x).any(self.free & ~self.discrete & ~self.grid.stepped))
+
+    @cached_property
     def _has_levels(self) -> bool:
         return bool(namespace(self.discrete).any(self.discrete))
 
