@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import cycle, islice
 
 from benchmarks.batch.measures import Measured, Setup
-from benchmarks.batch.problems import ANSWERS
+from benchmarks.batch.problems import ANSWERS as FUNCTIONS
 from benchmarks.nearest.cases import Case
 from benchmarks.nearest.limits import Limits, chosen
 from benchmarks.nearest.measuring import check, figures
@@ -13,6 +13,9 @@ from benchmarks.nearest.plans import build
 from benchmarks.nearest.running import Task, run
 
 _METHODS = ("dice random", "dice genetic", "dice kdtree")
+_ASKED = (*FUNCTIONS, "itself")
+"""What ssba gets: a function to labels or to probabilities, or the model itself, as DiCE does."""
+
 _SOLVED = 0.9
 _REACHABLE = 20
 """How many reachable queries of a case are asked about; DiCE's slow methods get the first of them."""
@@ -33,7 +36,7 @@ def beside_dice(name: str) -> Callable[[Setup], Measured]:
             more |= {f"{method}, solved": share, f"{method}, CPU seconds": cpu}
             if share >= _SOLVED:
                 solving[method] = cpu
-        ours = {answers: _ours(case, answers, which, setup) for answers in ANSWERS}
+        ours = {answers: _ours(case, answers, which, setup) for answers in _ASKED}
         more |= {f"{answers}, CPU seconds": cpu for answers, cpu in ours.items()}
         if not solving:
             return Measured({}, more, "no method of DiCE solves nine in ten")

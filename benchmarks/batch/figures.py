@@ -69,7 +69,7 @@ def _itself_over_model(what: str, made: Made) -> Figure:
 
 
 def _beside_dice(case: str) -> Figure:
-    title = f"CPU a query over that of DiCE's fastest, {case}: labels / scores"
+    title = f"CPU a query over that of DiCE's fastest, {case}: labels / scores / the model itself"
     return Figure(title, beside_dice(case), "0.1", queries=100, at_base=False)
 
 

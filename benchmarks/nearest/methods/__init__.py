@@ -53,6 +53,7 @@ class Entry:
 ENTRIES: dict[str, Entry] = {
     "ssba labels": Entry("with_ssba", "labels", "ssba", at_once=True),
     "ssba scores": Entry("with_ssba", "scores", "ssba", at_once=True),
+    "ssba itself": Entry("with_ssba", "itself", "ssba", at_once=True),
     "ssba opened": Entry("with_ssba", "opened", "ssba", at_once=True),
     "ssba labels L1": Entry("with_ssba", "labels_l1", "ssba", at_once=True),
     "ssba opened L1": Entry("with_ssba", "opened_l1", "ssba", at_once=True),

@@ -1,7 +1,7 @@
 """ssba, told less or more about the model: a function to labels, one to probabilities, the model itself."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from benchmarks.nearest.cases import Case
@@ -20,6 +20,10 @@ def scores(case: Case) -> Answering:
     return _explaining(case, case.scores)
 
 
+def itself(case: Case) -> Answering:
+    return _explaining(case, case.model, prove="auto")
+
+
 def opened(case: Case) -> Answering:
     return _explaining(case, case.model, prove=True)
 
@@ -32,7 +36,9 @@ def opened_l1(case: Case) -> Answering:
     return _explaining(case, case.model, "l1", prove=True)
 
 
-def _explaining(case: Case, model: Any, distance: Norm = "l2", prove: bool = False) -> Answering:
+def _explaining(
+    case: Case, model: Any, distance: Norm = "l2", prove: bool | Literal["auto"] = False
+) -> Answering:
     if distance not in NORMS.get(case.name, ("l2",)):
         raise NotApplicableError(f"no {distance} limits are kept for this case")
     explainer = ssba.Explainer(model, case.data, **case.options(distance))

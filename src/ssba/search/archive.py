@@ -33,13 +33,17 @@ class Share:
     begins: Numbers
     numbers: Numbers
 
-    def rows(self, places: slice = slice(None)) -> Matrix:
-        """Return the rows at some places, all of them if not said otherwise."""
-        numbers = self.numbers[places]
-        if len(self.parts) == 1:
-            return self.parts[0][numbers]
-        part = np.searchsorted(self.begins, numbers, "right") - 1
-        return np.concatenate([self.parts[i][numbers[part == i] - self.begins[i]] for i in np.unique(part)])
+    def row(self, place: int) -> Vector:
+        """Return one of the rows."""
+        number = self.numbers[place]
+        part = int(np.searchsorted(self.begins, number, "right")) - 1
+        return np.asarray(self.parts[part][number - self.begins[part]])
+
+    def rows(self) -> Matrix:
+        """Return all rows."""
+        part = np.searchsorted(self.begins, self.numbers, "right") - 1
+        taken = [self.parts[i][self.numbers[part == i] - self.begins[i]] for i in np.unique(part)]
+        return np.concatenate(taken)
 
 
 @dataclass
@@ -97,7 +101,7 @@ class Archive:
             return np.asarray(self.region.x[None, :][:0])
         if count == 1:
             share, place = self._best
-            return share.rows(slice(place, place + 1))
+            return share.row(place)[None, :]
         order = np.argsort(np.concatenate([far for _, far in self._kept]), kind="stable")[:_FRONT]
         rows = np.concatenate(self.hits)[order]
         return np.asarray(rows[different(rows)[:count]])
