@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -113,6 +113,7 @@ class _Search:
     def __init__(self, demands: Demands, region: Region, metric: Metric, reached: Reached | None) -> None:
         self.demands, self.region, self.metric, self.reached = demands, region, metric, reached
         self.asked: dict[bytes, bool] = {}
+        self.code_costs: dict[tuple[int, tuple[float, ...]], Vector] = {}
         self.coded = sorted(demands.tables)
         is_coded = np.zeros(len(region.x), dtype=bool)
         is_coded[self.coded] = True
@@ -135,12 +136,9 @@ class _Search:
             if relaxed.bound >= best * (1 - _SAME):
                 continue
             only = self._only_row(node)
-            candidates = self._rows_near(relaxed.point, node) if only is None else iter([only])
-            for candidate in candidates:
-                cost = self._cost(candidate)
-                if cost < best and self._is_answer(candidate):
-                    row, best = candidate, cost
-                    break
+            candidates = self._rows_near(relaxed.point, node) if only is None else only[None, :]
+            if (answer := self._first_answer(candidates, best)) is not None:
+                row, best = answer
             if only is not None and self._is_decided(only):
                 continue
             children = self._split(node, relaxed.point)
@@ -224,43 +222,47 @@ class _Search:
         pairs = zip(self.coded, node.codes, strict=True)
         return float(sum(self._code_costs(j, codes).min() for j, codes in pairs))
 
-    def _code_costs(self, j: int, codes: Sequence[float]) -> Vector:
-        rows = np.tile(self.region.x, (len(codes), 1))
-        rows[:, j] = codes
-        parts = np.asarray(self.metric.parts(rows, self.region.x))[:, j]
-        return np.asarray(self.metric.cost(parts))
+    def _code_costs(self, j: int, codes: tuple[float, ...]) -> Vector:
+        if (j, codes) not in self.code_costs:
+            rows = np.tile(self.region.x, (len(codes), 1))
+            rows[:, j] = codes
+            parts = np.asarray(self.metric.parts(rows, self.region.x))[:, j]
+            self.code_costs[j, codes] = np.asarray(self.metric.cost(parts))
+        return self.code_costs[j, codes]
 
-    def _rows_near(self, point: Vector | None, node: _Node) -> Iterator[Vector]:
-        """Yield legal rows at a relaxed point and a hair beyond it."""
+    def _rows_near(self, point: Vector | None, node: _Node) -> Matrix:
+        """Return legal rows at a relaxed point and a hair beyond it, in the order in which they are tried."""
+        x, grid = self.region.x, self.region.grid
         if point is None:
-            return
+            return x[None, :][:0]
         # What is left of a solver's zeros would change cells that need not change.
         point = np.where(np.abs(point) <= 1e-12 * np.abs(point).max(initial=0.0), 0.0, point)
-        grid = self.region.grid
         # Only scores are so near to a tie that a hair decides.
-        for hair in _HAIRS if len(self.demands.offset) else _HAIRS[:1]:
-            row = self.region.x.copy()
-            row[self.coded] = [
-                self._likely_code(j, codes) for j, codes in zip(self.coded, node.codes, strict=True)
-            ]
-            row[self.numbers] = np.clip(self.home + point * (1 + hair) * self.unit, node.low, node.high)
-            yield np.asarray(self.region.snap(row[None, :])[0])
-            if self.stepped.any():
-                outward = np.asarray(grid.ceil(row))
-                outward[row < self.region.x] = grid.floor(row)[row < self.region.x]
-                yield np.asarray(self.region.snap(outward[None, :])[0])
-            if self.region.linear is not None:
-                yield np.asarray(self.region.pull_in(row[None, :])[0][0])
+        hairs = np.array(_HAIRS if len(self.demands.offset) else _HAIRS[:1])
+        rows = np.tile(x, (len(hairs), 1))
+        rows[:, self.coded] = [
+            self._likely_code(j, codes) for j, codes in zip(self.coded, node.codes, strict=True)
+        ]
+        moved = self.home + point * (1 + hairs[:, None]) * self.unit
+        rows[:, self.numbers] = np.clip(moved, node.low, node.high)
+        legal = [self.region.snap(rows)]
+        if self.stepped.any():
+            legal.append(self.region.snap(np.where(rows < x, grid.floor(rows), grid.ceil(rows))))
+        if self.region.linear is not None:
+            legal.append(self.region.pull_in(rows)[0])
+        return np.stack(legal, axis=1).reshape(-1, len(x))
 
-    def _likely_code(self, j: int, codes: Sequence[float]) -> float:
+    def _likely_code(self, j: int, codes: tuple[float, ...]) -> float:
         return codes[int(np.argmin(self._code_costs(j, codes)))]
 
-    def _cost(self, row: Vector) -> float:
-        distance = float(self.metric.distance(row[None, :], self.region.x)[0])
-        return float(self.metric.cost(distance))
-
-    def _is_answer(self, row: Vector) -> bool:
-        return bool(self.region.contains(row[None, :])[0]) and self._meets(row) is True
+    def _first_answer(self, rows: Matrix, best: float) -> tuple[Vector, float] | None:
+        """Return the first of some rows that is an answer below the best cost, and its cost."""
+        costs = np.asarray(self.metric.cost(self.metric.distance(rows, self.region.x)))
+        cheaper = np.flatnonzero(costs < best)
+        for i in cheaper[np.asarray(self.region.contains(rows[cheaper]))].tolist():
+            if self._meets(rows[i]):
+                return rows[i], float(costs[i])
+        return None
 
     def _split(self, node: _Node, point: Vector | None) -> list[_Node]:
         """Return the parts of a node whose relaxed point is no legal row yet; none where nothing is open."""
