@@ -36,7 +36,10 @@ def device_of(states: States) -> OnDevice | None:
 
 def led_by_slopes(states: States) -> Mask:
     """Tell which queries the slopes of a model may lead."""
-    return np.array([_is_plain(state) for state in states])
+    # Most queries share their options.
+    kinds = {id(state.options): state for state in states}
+    plain = {name: _is_plain(state) for name, state in kinds.items()}
+    return np.array([plain[id(state.options)] and state.stored is None for state in states])
 
 
 def fit_beside(states: States, regions: Regions) -> Mask:
@@ -51,11 +54,10 @@ def can_be_led(states: States, regions: Regions) -> Mask:
 
 
 def _is_plain(state: QueryState) -> bool:
-    """Whether nothing but the goal decides what reaches, and no stored point where the search begins."""
+    """Whether nothing but the goal decides what reaches, and calls need not be few."""
     options = state.options
     return (
-        state.stored is None
-        and options.max_changes is None
+        options.max_changes is None
         and not options.plausible
         and not isinstance(options.margin, ScoreMargin)
         and not state.has_few_calls

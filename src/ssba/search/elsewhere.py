@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from ssba.arrays import choose, like, namespace
+from ssba.arrays import by_row, choose, namespace
 from ssba.columns.distance import changed_cells
 from ssba.search.descend import descend, ways_from
 from ssba.search.lanes import Draws, Herd, rank_within
@@ -18,25 +18,31 @@ from ssba.search.steps import as_far_as_possible, neighbours, pairs_within, step
 
 
 def along_columns(ledger: Ledger, at: Numbers, more: Herd | None = None) -> None:
-    """Ask about a change of each column alone, both ways, a little nearer than the best row; and `more`."""
-    regions = ledger.regions
+    """Ask about a change of each column alone, both ways, a little nearer than the best row; and `more`.
+
+    Where a bound lies nearer, the row at the bound is asked about.
+    """
+    regions, metric = ledger.regions, ledger.metric
     at = at[np.isfinite(ledger.best[at])]
-    start = choose(regions.start, at)
-    probes = Probes.of(choose(regions.moves, at))
-    of = at[probes.who]
-    here = start[probes.owner, probes.cell]
-    step = like(ledger.best[of], start) * regions.scale[probes.cell]
-    both = namespace(start).concat([probes.rows(start, here + sign * step) for sign in (1.0, -1.0)])
-    of = np.concatenate([of, of])
-    order = np.argsort(of, kind="stable")
-    pulled, fine = regions.pull_in(choose(both, order), of[order])
-    kept = np.flatnonzero(fine)
-    rays = rays_to(ledger, choose(pulled, kept), of[order][kept])
-    rows = rays.all_rows(rays.shares((1 - SETTINGS.race.edge) * ledger.best[rays.at]))
-    if more is None:
-        _go_in(ledger, rows, rays.at)
-    else:
-        _go_in(ledger, namespace(rows).concat([rows, more.rows]), np.concatenate([rays.at, more.at]))
+    twice = np.concatenate([at, at])
+    start, x = choose(regions.start, twice), choose(regions.x, twice)
+    xp, best = namespace(start), by_row(ledger.best[twice], start)
+    cost = metric.cost(metric.parts(start, x))
+    others = xp.sum(cost, axis=1)[:, None] - cost
+    room = xp.clip(metric.cost((1 - SETTINGS.race.edge) * best) - others, 0.0, None)
+    reach = (xp.sqrt(room) if metric.adds_squares else room) * regions.scale
+    signs = by_row(np.repeat([1.0, -1.0], len(at)), start)
+    # Each cell is a row of its own: rounding takes them one by one.
+    there = regions.snap(xp.where(xp.isnan(x), start, x) + signs * reach, twice)
+    nearer = others + metric.cost(metric.parts(there, x)) < metric.cost(best)
+    probes = Probes.of(choose(regions.moves, twice) & nearer & (there != start))
+    rows, of = probes.rows(start, there[probes.owner, probes.cell]), twice[probes.who]
+    if regions.linear.any():
+        pulled, fine = regions.pull_in(rows, of)
+        rows, of = _nearer(ledger, choose(pulled, np.flatnonzero(fine)), of[fine])
+    if more is not None:
+        rows, of = xp.concat([rows, more.rows]), np.concatenate([of, more.at])
+    _go_in(ledger, rows, of)
 
 
 def values_nearby(ledger: Ledger, pools: Pools, at: Numbers) -> None:
@@ -44,15 +50,19 @@ def values_nearby(ledger: Ledger, pools: Pools, at: Numbers) -> None:
 
     A small cell that trees cut out of the plane may lie nearer than all that slopes and drawn rows show.
     """
-    _go_in(ledger, *crossed_nearby(ledger, pools, at))
+    _go_in(ledger, *_nearer(ledger, *crossed_nearby(ledger, pools, at)))
+
+
+def _nearer(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]:
+    """Return those rows that are feasible and nearer than the best of their region."""
+    kept = np.flatnonzero(ledger.regions.contains(rows, at) & (ledger.distance(rows, at) < ledger.best[at]))
+    return choose(rows, kept), at[kept]
 
 
 def _go_in(ledger: Ledger, rows: Matrix, at: Numbers) -> Numbers:
-    """Ask about those rows that are feasible and nearer than the best; close in where one reaches."""
-    kept = np.flatnonzero(ledger.regions.contains(rows, at) & (ledger.distance(rows, at) < ledger.best[at]))
-    kept = kept[np.argsort(at[kept], kind="stable")]
-    rows, at = choose(rows, kept), at[kept]
+    """Ask about rows, and close in where one reaches; return the regions where that is so."""
     hits = np.flatnonzero(ledger.ask(rows, at).reached)
+    hits = hits[np.argsort(at[hits], kind="stable")]
     names, group = np.unique(at[hits], return_inverse=True)
     if len(hits):
         race(rays_to(ledger, choose(rows, hits), at[hits]), group, 1, SETTINGS.descent.tight)
@@ -123,7 +133,7 @@ def around_best(ledger: Ledger, at: Numbers, draws: Draws) -> None:
             pulled, fine = regions.pull_in(aims, of)
             rays = rays_to(ledger, pulled[fine], of[fine])
             shares = rays.shares((1 - SETTINGS.descent.gain) * far[fine])
-            left = _go_in(ledger, rays.rows(np.arange(len(rays.at)), shares), rays.at)
+            left = _go_in(ledger, *_nearer(ledger, rays.all_rows(shares), rays.at))
 
 
 def other_levels(ledger: Ledger, ends: Herd, at: Numbers, start_margin: Vector | None) -> None:

@@ -175,7 +175,9 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
         return rows
 
     rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at)
-    fine &= ledger.distance(rows, pairs.at) < ledger.best[pairs.at] * (1 - 1e-9)
+    # Of 45,000 trades by labels that were much nearer than the best row one reached.
+    far, best = ledger.distance(rows, pairs.at), ledger.best[pairs.at]
+    fine &= (far < best * (1 - 1e-9)) & (far * SETTINGS.columns.worthwhile > best)
     kept = np.flatnonzero(fine)
     return choose(rows, kept), pairs.at[kept]
 

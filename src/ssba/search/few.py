@@ -150,7 +150,8 @@ def set_probes(region: Region, known: Vector, singles: Singles) -> Matrix:
     """Return rows that change the region's free columns the way `known` does, and further.
 
     Where each of them reached the target alone, at a distance that makes it a plane's weight, they go the
-    way of that plane's normal instead.
+    way of that plane's normal instead. The last row takes every column far to its side: a column that counts
+    for little in `known` may have to make up for one that is not in the set.
     """
     row = np.where(region.free, known, region.start)
     if np.isfinite(singles.alone[region.free]).all() and not region.discrete[region.free].any():
@@ -158,7 +159,8 @@ def set_probes(region: Region, known: Vector, singles: Singles) -> Matrix:
         move = np.sign(singles.values - region.start) * weight / max(float(weight @ weight), 1e-300)
         row = np.where(region.free, region.start + move * region.scale, region.start)
     way = np.where(region.discrete | np.isnan(row - region.start), 0.0, row - region.start)
-    return pulled_in(region, np.stack([row + (stretch - 1) * way for stretch in _STRETCHES]))
+    corner = row + np.sign(way) * _STRETCHES[-1] * region.scale
+    return pulled_in(region, np.stack([*(row + (stretch - 1) * way for stretch in _STRETCHES), corner]))
 
 
 def column_sets(columns: Sequence[int], forced: Sequence[int]) -> list[tuple[int, ...]]:
