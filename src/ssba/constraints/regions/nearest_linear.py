@@ -234,7 +234,7 @@ class _Search:
         """Return legal rows at a relaxed point and a hair beyond it, in the order in which they are tried."""
         x, grid = self.region.x, self.region.grid
         if point is None:
-            return x[None, :][:0]
+            return np.empty((0, len(x)))
         # What is left of a solver's zeros would change cells that need not change.
         point = np.where(np.abs(point) <= 1e-12 * np.abs(point).max(initial=0.0), 0.0, point)
         # Only scores are so near to a tie that a hair decides.
