@@ -115,6 +115,20 @@ class TestAlongColumns:
         along_columns(one.ledger, one.at)
         assert one.region.contains(one.asked).all()
 
+    def test_a_bound_that_lies_nearer_than_the_best_row_is_asked_about(self) -> None:
+        """The best row is 2 away; the third column does it at its bound, 0.5 away, and nowhere before."""
+        one = box([2.0, 0.0, 0.0], labels_only(lambda Z: (Z[:, 0] >= 2) | (Z[:, 2] <= -0.5)), "x2 >= -0.5")
+        along_columns(one.ledger, one.at)
+        assert one.distance == 0.5
+        assert one.ledger.best_row[0].tolist() == [0.0, 0.0, -0.5]
+
+    def test_what_a_relation_moves_along_is_asked_about_where_it_is_feasible_and_nearer(self) -> None:
+        one = box([2.0, 0.0, 0.0], labels_only(lambda Z: Z[:, 0] >= 2), "x1 + x2 <= 0.5")
+        along_columns(one.ledger, one.at)
+        assert len(one.asked) > 1
+        assert one.region.contains(one.asked).all()
+        assert (np.linalg.norm(one.asked, axis=1) < 2).all()
+
     def test_regions_without_a_row_that_reaches_are_left_out(self) -> None:
         where = setting(np.array([[-5.0] * 3, [5.0] * 3]), scale="none")
         two = lanes(where, [[0.0] * 3, [1.0] * 3], labels_only(lambda Z: Z[:, 0] >= 2))

@@ -196,7 +196,7 @@ def test_where_no_trade_is_a_gain_it_ends_after_a_few_rounds() -> None:
 
 @pytest.mark.parametrize("query", [{"r": 0.0, "n": 0, "c": "u"}, {"r": 1.25, "n": -2, "c": "w"}])
 @pytest.mark.parametrize("texts", [[], ["r + n <= 3"]])
-def test_every_trade_is_legal_and_nearer(query: Any, texts: list[str]) -> None:
+def test_every_trade_is_legal_and_a_little_nearer(query: Any, texts: list[str]) -> None:
     one = lane(MIXED, query, judge_of(lambda Z: Z[:, 0] - 1, "labels"), *texts)
     row = one.region.pull_in(np.array([[2.0, 1.0, 1.0]]))[0]
     one.knows(row)
@@ -204,7 +204,8 @@ def test_every_trade_is_legal_and_nearer(query: Any, texts: list[str]) -> None:
     assert len(np.unique(rows, axis=0)) > 10
     assert every(one.region.contains(rows))
     np.testing.assert_array_equal(MIXED.space.encode(MIXED.space.decode(rows)), rows)
-    assert (one.ledger.distance(rows, of) < one.ledger.distance(row, one.at)).all()
+    far = one.ledger.distance(rows, of) / one.ledger.distance(row, one.at)
+    assert ((far < 1) & (far > 1 / SETTINGS.columns.worthwhile)).all()
 
 
 def test_trades_keep_parts_of_changes_begin_anew_and_lean_to_the_side_of_donors() -> None:

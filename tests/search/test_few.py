@@ -108,6 +108,16 @@ def test_probes_of_a_set_go_along_the_planes_normal() -> None:
     assert (rows[:, 2] == 0).all()
 
 
+def test_the_last_probe_of_a_set_takes_every_column_far_to_its_side() -> None:
+    """The second column counts for little in what is known, and has to make up for the third, which stays."""
+    mine = setting(X, scale="none")
+    region = mine.region([0.0, 0.0, 0.0], "x2 == x.x2")
+    singles = Singles(np.full(3, np.inf), np.zeros(3), np.zeros(3))
+    *stretched, last = set_probes(region, np.array([1.0, -0.1, 1.0]), singles)
+    assert max(abs(row[1]) for row in stretched) < 1
+    assert last.tolist() == [region.upper[0], region.lower[1], 0.0]
+
+
 def test_sets_leave_out_the_least_useful_or_any_single_column() -> None:
     assert column_sets([3, 1, 2, 0], []) == [(0,), (2, 0), (1, 2, 0), (3, 2, 0), (3, 1, 0), (3, 1, 2)]
     assert column_sets([5], []) == []

@@ -32,7 +32,7 @@ def along_columns(ledger: Ledger, at: Numbers, more: Herd | None = None) -> None
     room = xp.clip(metric.cost((1 - SETTINGS.race.edge) * best) - others, 0.0, None)
     reach = (xp.sqrt(room) if metric.adds_squares else room) * regions.scale
     signs = by_row(np.repeat([1.0, -1.0], len(at)), start)
-    # Each cell is a row of its own: rounding takes them one by one.
+    # One row holds a value for each column: rounding and bounds take cells one by one.
     there = regions.snap(xp.where(xp.isnan(x), start, x) + signs * reach, twice)
     nearer = others + metric.cost(metric.parts(there, x)) < metric.cost(best)
     probes = Probes.of(choose(regions.moves, twice) & nearer & (there != start))
