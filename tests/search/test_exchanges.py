@@ -191,7 +191,7 @@ def test_trades_lead_to_further_trades(reply: str) -> None:
 def test_where_no_trade_is_a_gain_it_ends_after_a_few_rounds() -> None:
     one = known(lambda Z: np.where(Z[:, 0] >= 4, 0.5, -0.5), "labels", [4, 0, 0, 0])
     assert traded(one) == 4
-    assert len(one.calls) == SETTINGS.descent.patience
+    assert len(one.calls) == SETTINGS.trades.patience
 
 
 @pytest.mark.parametrize("query", [{"r": 0.0, "n": 0, "c": "u"}, {"r": 1.25, "n": -2, "c": "w"}])

@@ -169,7 +169,7 @@ class Stepper:
         rays = rays_to(ledger, rays.all_rows(rays.shares(short)), at[who])
         names, group = np.unique(who, return_inverse=True)
         # Between two steps there is nothing to be found.
-        tolerance = np.where(regions.moves_in_steps[at], SETTINGS.steps.tolerance, self.tolerance)[who]
+        tolerance = np.where(regions.moves_in_steps[at], SETTINGS.race.edge, self.tolerance)[who]
         if self.start_margin is None:
             near = None if expected is None else expected[who]
             crossings = race(rays, group, 1, tolerance, nearest=near, certain=False)

@@ -223,7 +223,7 @@ def thin_out(ledger: Ledger, ends: Ends) -> Ends:
     back = np.where(regions.free[kept.at], start, kept.rows)
     rows = as_far_as_possible(ledger, kept.rows, back, kept.at)
     rays = rays_to(ledger, rows, kept.at)
-    race(rays, np.arange(len(rows)), 1, SETTINGS.steps.tolerance)
+    race(rays, np.arange(len(rows)), 1, SETTINGS.race.edge)
     margin = None if kept.margin is None else np.asarray(ledger.ask(rows, kept.at).margin)
     return Ends(rows, kept.at, margin)
 

@@ -144,7 +144,7 @@ def trade(ledger: Ledger, at: Numbers, donors: Herd, draws: Draws) -> None:
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     parents = Herd(*ledger.nearest(at, SETTINGS.columns.followed))
     for number in itertools.count():
-        parents = parents.of(at[ledger.goes_on(at) & (idle[at] < SETTINGS.descent.patience)])
+        parents = parents.of(at[ledger.goes_on(at) & (idle[at] < SETTINGS.trades.patience)])
         if not len(parents.at):
             return
         at, before = np.unique(parents.at), ledger.best.copy()

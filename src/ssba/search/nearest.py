@@ -446,7 +446,7 @@ def _tell_steps(search: Search) -> None:
     if search.start_margin is not None and ends.margin is not None:
         margins = search.start_margin[ends.at], ends.margin
     rays = rays_to(ledger, ends.rows, ends.at)
-    crossings = race(rays, group, SETTINGS.columns.followed, SETTINGS.steps.tolerance, margins=margins)
+    crossings = race(rays, group, SETTINGS.columns.followed, SETTINGS.race.edge, margins=margins)
     search.herd = Herd(crossings.rows, names[crossings.group])
     search.donors = search.herd
 
