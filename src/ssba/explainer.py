@@ -97,12 +97,12 @@ class Explainer:
         ``ssba.probability(label, at_least=0.7)``; for a regressor ``ssba.value_between(low, high)`` or
         ``ssba.value_change(at_least=10)``. `toward` gives an explainer of another one.
     features : mapping, optional
-        Kinds that dtypes and values do not tell: ``{"cp": ssba.categorical(), "dose": ssba.numeric()}``. The
+        Kinds that dtypes and values do not show: ``{"cp": ssba.categorical(), "dose": ssba.numeric()}``. The
         property `columns` shows what was decided about each column, and why.
     columns : sequence of str, optional
         The names of the columns of a NumPy array; ``x0``, ``x1``, ... without them.
     distance : {"l2", "l1", "gower"} or Distance
-        How long a change is: a norm, with numbers in standard deviations (``"gower"``: in ranges), or
+        How changes are measured: a norm, with numbers in standard deviations (``"gower"``: in ranges), or
         ``ssba.Distance("l1", scale="mad", weights={"chol": 2.0})``.
     background_rows : int
         How many background rows queries may ask the model about, as starts and as neighbours of answers; a
@@ -183,7 +183,7 @@ class Explainer:
 
     @property
     def fingerprint(self) -> str:
-        """What the model is known by: a digest of its answers to background rows."""
+        """A digest of the model's answers to background rows, which identifies the model."""
         return self._engine.judging.model.fingerprint
 
     def toward(self, target: Any) -> Self:
@@ -269,7 +269,7 @@ class Explainer:
         constraints
             Constraint objects or texts, such as ``ssba.fixed("sex")`` or ``"age >= x.age"``; all always hold.
         target : optional
-            Another desired outcome than the explainer's, for this call: `toward` it, where it is for more.
+            Another desired outcome than the explainer's, for this call only; for several calls use `toward`.
         options : Options, optional
             What to ask of the answers: how many, how sparse, how robust, how well proved.
         budget : Budget, optional
@@ -304,10 +304,10 @@ class Explainer:
         """Explain every row of a frame, a 2-D array or a list of dicts, side by side in shared model calls.
 
         Each answer is the one that `explain` would give with the same arguments. `constraints` is one
-        list for all rows, or a list of lists, one a row. `progress` shows a bar; by default in a terminal
-        or notebook only. `workers` are so many processes of this machine that share the rows, for a model
-        that keeps one of them busy by itself; it must survive being pickled, and a script needs ``if __name__
-        == "__main__":``.
+        list for all rows, or a list of lists, one for each row. `progress` shows a progress bar; by default
+        only in a terminal or notebook. `workers` is the number of processes of this machine that share the
+        rows, for a model that keeps one process busy by itself. The model must survive being pickled, and a
+        script needs ``if __name__ == "__main__":``.
 
         Ctrl-C ends the call with what was found until then: `stopped` is ``"interrupted"``, rows without
         an answer are ``out_of_budget``. A second one raises `KeyboardInterrupt`.
@@ -438,7 +438,7 @@ class Explainer:
         return certified(explanation)
 
     def check_certificate(self, certificate: Certificate) -> CertificateCheck:
-        """Check a certificate: what it shows by itself, and what this explainer's model says to it.
+        """Check a certificate, by itself and against this explainer's model.
 
         Parameters
         ----------
@@ -555,7 +555,7 @@ class Explainer:
     def verify_boundary(
         self, path: str | PathLike[str], n_points: int | None = None, *, progress: bool | None = None
     ) -> Verified:
-        """Ask this model whether the points of an index, maybe made with another model, reach the target.
+        """Ask this model whether the points of an index, maybe another model's, reach the target.
 
         The index stays as it is. ``open_boundary(path, adopt=True)`` keeps what holds.
 
@@ -585,7 +585,7 @@ class Explainer:
 
     @property
     def rows_used(self) -> int:
-        """How many rows the model was asked about so far: when it was tried out, and by all calls since.
+        """How many rows the model was asked about so far, when it was tried out and in all calls since.
 
         A result's own `rows_used` leaves out what belongs to the explainer: background rows and boundary
         points for bounded moves, which later queries share.

@@ -126,7 +126,7 @@ class OptionFields(TypedDict, total=False):
 @final
 @dataclass(frozen=True)
 class Options(JsonForm):
-    """What a call asks of its answers, beside the constraints.
+    """What a call asks of its answers, besides the constraints.
 
     Frozen and comparable, with a JSON form. ``explain(row, k=3)`` is short for
     ``explain(row, options=ssba.Options(k=3))``.

@@ -42,7 +42,7 @@ _WORTH_PRODUCTS = 4
 @final
 @dataclass(frozen=True)
 class Distance:
-    """How long a change is: how columns add up, what each is divided by, and what it counts.
+    """How the length of a change is measured: how columns add up, and the scale and weight of each.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ def decrease(*columns: Hashable | Iterable[Hashable]) -> Constraint | ColumnRule
 
 
 def between(column: Hashable, low: Any = None, high: Any = None) -> Constraint:
-    """The column lies between two values, both allowed; levels for ordinal columns. None is no limit.
+    """The column lies between two values, both allowed; levels for ordinal columns. None: no limit.
 
     Examples
     --------

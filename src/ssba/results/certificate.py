@@ -36,7 +36,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class CertificateCheck(JsonForm):
-    """What came of checking a certificate: one entry a check; as text, one line each.
+    """The outcome of checking a certificate: one entry for each check; as text, one line each.
 
     Attributes
     ----------

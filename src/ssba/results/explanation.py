@@ -99,7 +99,7 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for there being no nearer answer; never more than was shown.
+    """The evidence that there is no nearer answer; never more than was shown.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class Explanation(JsonForm):
     clash : tuple of str
         Constraints, or limits set by options, that contradict each other.
     evidence : Evidence
-        What speaks for there being no nearer answer.
+        The evidence that there is no nearer answer.
     stopped : {"exact", "settled", "rows", "seconds", "calls", "interrupted"}
         Why the search ended: nothing was left to find, further rounds gained too little, a part of the
         budget ran out, the few calls allowed were made, or somebody pressed Ctrl-C.

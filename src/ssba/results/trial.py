@@ -12,7 +12,7 @@ from ssba.results.text import cell, columns, is_value, join, show, show_both
 
 @dataclass(frozen=True)
 class Trial(JsonForm):
-    """The query with some cells edited by the user, as the model answers it.
+    """The query with some cells edited by the user, and the model's answer to it.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """One or two constraints, loosened just as far as needed, and what came of it when that was tried.
+    """One or two constraints, loosened just as far as needed, and the outcome when this was tried.
 
     Attributes
     ----------

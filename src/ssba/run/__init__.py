@@ -1,4 +1,4 @@
-"""Much work in pieces of a fixed size, that any number of machines may share and any of them may leave.
+"""Large jobs in pieces of a fixed size: any number of machines may share them, and any may drop out.
 
 `on_ray` has actors on a Ray cluster do it, `locally` this process: the same calls, and the same files to the
 last byte. See ``docs/clusters.md``.

@@ -246,7 +246,7 @@ def _set_text(values: Iterable[Value]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Constraint:
-    """A condition on a new row, given the query: all clauses, if all of the guard.
+    """A condition on a new row, given the query: if all of its guard holds, all of its clauses must.
 
     Made by `constraint(text)` or a constructor such as `fixed`; equal by value and
     hashable. `text` (also `str`) is its canonical text, which `constraint` reads back.

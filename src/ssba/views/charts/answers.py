@@ -27,7 +27,7 @@ def parallel_chart(
     title: str = "",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw several answers side by side: a vertical axis a column, a line an answer.
+    """Draw several answers side by side: one vertical axis for each column, one line for each answer.
 
     Only columns that some answer changes are drawn. Each axis goes from the lowest value of the query and the
     answers to the highest, so that small differences are seen: the values stand beside it.

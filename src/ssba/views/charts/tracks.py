@@ -27,7 +27,7 @@ _MOST_LEVELS = 8
 
 @dataclass(frozen=True)
 class DataContext:
-    """What is known about the columns beside a result: all of it optional, none of it from the model.
+    """What is known about the columns besides a result: all of it optional, none of it from the model.
 
     Attributes
     ----------
