@@ -82,10 +82,10 @@ def batch(
         ),
     ] = None,
 ) -> None:
-    """Explain many rows, and write the answers to a Parquet file; one that was begun goes on.
+    """Explain many rows, and write the answers to a Parquet file; resume one that was begun.
 
-    Finished chunks are kept in FILE.parts until all are there, so that a run that was stopped in any way goes
-    on where it was. The file is the same whether one process, many or a cluster worked on it.
+    Finished chunks are kept in FILE.parts until all are there, so that a run that was stopped in any way
+    resumes where it was. The file is the same whether one process, many or a cluster worked on it.
     """
     _check(how)
     with interruptible("nothing was begun"), waiting() as meter:

@@ -65,7 +65,7 @@ def build(
     all_crossings: AllCrossings = False,
     part: Part = "1/1",
 ) -> None:
-    """Find boundary points between background rows and write them to an index; one that was begun goes on."""
+    """Find boundary points between background rows and write them to an index; resume one that was begun."""
     how = Sampling(tolerance, all_crossings, _part(part))
     opened = _open(choice, index)
     before = _points_at(opened.index)
@@ -96,7 +96,7 @@ def grow(
 
 
 def info(index: Index, as_json: AsJson = False) -> None:
-    """Tell what an index holds; neither data nor model is needed."""
+    """Show what an index holds; neither data nor model is needed."""
     facts = ssba.boundary_info(index)
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
@@ -127,7 +127,7 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the model again whether the points still reach the target; leave with 3 if some do not."""
+    """Ask the model again whether the points still reach the target; exit with 3 if some do not."""
     if drop and sample is not None:
         raise typer.BadParameter("--drop asks about all points; leave out --sample")
     opened = _open(choice, index)

@@ -24,7 +24,7 @@ def check_certificate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The certificate, a JSON file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a certificate: digest, model, constraints, predictions, distances; leave with 1 if one fails.
+    """Check a certificate: digest, model, constraints, predictions, distances; exit with 1 if one fails.
 
     Columns, target and scales come from the certificate; columns of the data that it does not name are
     left out.

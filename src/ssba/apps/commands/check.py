@@ -19,7 +19,7 @@ def check(
     choice: ProjectChoice,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a project: model, data, columns, target, constraints and index; leave with 1 if one is wrong."""
+    """Check a project: model, data, columns, target, constraints and index; exit with 1 if one is wrong."""
     with waiting():
         project = open_choice(choice)
         found = check_project(project)

@@ -46,7 +46,7 @@ def explain(
     ] = "table",
     out: Out = None,
 ) -> None:
-    """Find the smallest feasible change that gives a row the desired outcome; leave with 4 if none was found.
+    """Find the smallest feasible change that gives a row the desired outcome; exit with 4 if none was found.
 
     Without --row, --where or --values it is about a row that does not have that outcome yet.
     """

@@ -63,7 +63,7 @@ def plan(
     ] = "table",
     out: Out = None,
 ) -> None:
-    """Put the smallest feasible change in ordered, feasible steps; leave with 4 if they fall short.
+    """Put the smallest feasible change in ordered, feasible steps; exit with 4 if they fall short.
 
     Where no answer was found the steps lead to the bounded move; where there is none either, or nothing to
     change, the explanation is printed instead.
