@@ -229,6 +229,40 @@ def test_a_level_pays_for_a_number() -> None:
     assert math.sqrt(2) <= traded(one) <= 1.05 * math.sqrt(2)
 
 
+LEVELS = {"c": list("uvw") * 4, "d": list("pq") * 6}
+REALS = setting(
+    pd.DataFrame(np.random.default_rng(0).uniform(-6, 6, (12, 2)), columns=["r", "s"]).assign(**LEVELS),
+    scale="none",
+    weights={"c": 0.5, "d": 0.5},
+)
+WORTH = np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 2.5]])
+
+
+def leveled(Z: Any) -> Any:
+    """Levels w and q together are worth 2.5 of the 3 that are needed, and little alone."""
+    return Z[:, 0] + 0.5 * Z[:, 1] + WORTH[Z[:, 2].astype(int), Z[:, 3].astype(int)] - 3.0
+
+
+@BOTH
+def test_two_levels_at_once_pay_for_what_numbers_change_together(reply: str) -> None:
+    """With w and q 0.5 is left for a plane with the slopes 1 and 0.5."""
+    query = {"r": 0.0, "s": 0.0, "c": "u", "d": "p"}
+    one = known(leveled, reply, [2.4, 1.2, 0.0, 0.0], query=query, where=REALS)
+    best = math.hypot(0.5 / math.hypot(1.0, 0.5), math.sqrt(0.5))
+    assert best <= traded(one) <= 1.01 * best
+
+
+def test_in_many_trades_numbers_keep_their_proportions() -> None:
+    query = {"r": 0.0, "s": 0.0, "c": "u", "d": "p"}
+    one = known(leveled, "labels", [2.4, 1.2, 2.0, 0.0], query=query, where=REALS)
+    rows, of = trades(one.ledger, herd([[2.4, 1.2, 2.0, 0.0]]), no_rows(4), DRAWS)
+    both = (rows[:, :2] != 0).all(axis=1)
+    alike = np.isclose(rows[:, 0], 2 * rows[:, 1], rtol=1e-12) & both
+    assert 0.3 < alike.mean() < 0.9
+    far = one.ledger.distance(rows, of) / one.distance
+    assert ((far > 0.99) & (far < 1))[alike].mean() > 0.6
+
+
 def pocket(Z: Any) -> Any:
     """Four steps of the first column, or one of each of the others."""
     return np.where((Z[:, 0] >= 4) | (Z[:, 1:] >= 1).all(axis=1), 0.5, -0.5)

@@ -260,9 +260,12 @@ def unseen() -> Setting:
 
 class TestLevels:
     @BY_REPLY
-    def test_levels_that_no_background_row_has_are_found_where_they_are_nearest(self, reply: str) -> None:
+    @pytest.mark.parametrize("make", [levelled, unseen])
+    def test_levels_that_no_background_row_has_are_found_where_they_are_nearest(
+        self, reply: str, make: Callable[[], Setting]
+    ) -> None:
         """With both: |(0.5, 0.6, 0.6)| = 0.985. Numbers alone: 3.5, with w or b alone 2.5 and 0.6: 2.57."""
-        where = levelled()
+        where = make()
         assert not ((where.Z[:, 2] == 2) & (where.Z[:, 3] == 1)).any()
         found = searched(where, both_levels, reply, "r <= 5", "s <= 5", query=UNCHANGED)
         best = math.sqrt(0.5**2 + 2 * 0.6**2)
@@ -428,6 +431,18 @@ def bowl(Z: Any) -> Any:
     return ((Z - 0.3) ** 2).sum(axis=1) - 1.5
 
 
+def numbers_and_a_level() -> Setting:
+    """Return six numbers and a level; no background row has the level v."""
+    rows = pd.DataFrame(background(6), columns=[f"x{j}" for j in range(6)])
+    where = setting(rows.assign(c=["u", "v"] * (len(rows) // 2)), scale="none", weights={"c": 0.3})
+    return replace(where, Z=where.Z[where.Z[:, 6] == 0])
+
+
+def turned(Z: Any) -> Any:
+    """A plane across the first number; with level v a nearer one across all of them."""
+    return np.where(Z[:, 6] == 1, Z[:, :6].sum(axis=1) / math.sqrt(6) - 0.5, Z[:, 0] - 2.0)
+
+
 # What each move finds, or saves, that the others do not.
 PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "start": lambda: searched(numbers(3), lambda Z: Z[:, 0] - 1, "labels"),
@@ -449,11 +464,11 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "few of many columns": lambda: lane(numbers(MANY), [0.0] * MANY, judge_of(few_steps, "labels")).search(),
     "around the best": lambda: forest(4, 0, "labels"),
     "broad steps": lambda: forest(6, 2, "scores"),
-    "columns back": lambda: forest(6, 1, "scores", whole=True),
-    "other levels": lambda: searched(unseen(), both_levels, "labels", "r <= 5", "s <= 5", query=UNCHANGED),
+    "columns back": lambda: forest(6, 1, "scores"),
     "exchanges": lambda: forest(10, 5, "scores"),
     "gains and costs": lambda: forest(10, 2, "scores"),
     "trades": lambda: forest(10, 3, "labels", whole=True),
+    "descent again": lambda: searched(numbers_and_a_level(), turned, "labels", query=[0.0] * 6 + ["u"]),
     "columns back finely": lambda: searched(numbers(12), staircase, "scores"),
     "all columns again": lambda: lane(
         numbers(MANY), [0.0] * MANY, judge_of(lambda Z: weighted(Z, slanted(MANY)) - 1, "labels")

@@ -22,7 +22,8 @@ class Ways:
 
     `optimal`: the boundary there is at a right angle to the way from the query, so that no small step
     helps. `stalled`: steps that should have helped did not. `flat`: scores do not change around the row, as
-    those of trees do not. `straight`: the boundary has had one and the same normal on all of the way.
+    those of trees do not, or labels show a face across one column. `straight`: the boundary has had one and
+    the same normal on all of the way.
     `normal` is the last one seen, in scaled units; `width`, `steepest` and `cells` are how closely labels
     are looked at next. `points` and `normals` are the last planes seen, `planes` how many of them there are.
     """

@@ -140,7 +140,10 @@ def apart(ledger: Ledger, herd: Herd, most: int) -> Herd:
 
 
 def trade(ledger: Ledger, at: Numbers, donors: Herd, draws: Draws) -> None:
-    """Bring rows that reach nearer by trades, until some rounds one after the other gained nothing."""
+    """Bring rows that reach nearer by trades, until some rounds one after the other gained nothing.
+
+    Where calls are dear, columns are not taken back.
+    """
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     parents = Herd(*ledger.nearest(at, SETTINGS.columns.followed))
     for number in itertools.count():
@@ -151,8 +154,9 @@ def trade(ledger: Ledger, at: Numbers, donors: Herd, draws: Draws) -> None:
         rows, of = trades(ledger, parents, donors, draws.of("trade", number))
         reached = ledger.ask(rows, of).reached
         hits, of = nearest_few(ledger, rows[reached], of[reached], SETTINGS.columns.followed)
-        ends = pull_back(ledger, hits, of, SETTINGS.columns.worthwhile * ledger.best)
-        parents = apart(ledger, parents.with_rows(*ends), SETTINGS.columns.followed)
+        if not ledger.few_calls:
+            hits, of = pull_back(ledger, hits, of, SETTINGS.columns.worthwhile * ledger.best)
+        parents = apart(ledger, parents.with_rows(hits, of), SETTINGS.columns.followed)
         gained = ledger.best[at] < before[at] * (1 - SETTINGS.descent.gain)
         idle[at] = np.where(gained, 0, idle[at] + 1)
 
@@ -161,7 +165,9 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
     """Return rows nearer than the best in which changes went back, and others were made for what they cost.
 
     Every other row begins at the start, so that all of its changes are new. A few columns are drawn; each but
-    the last spends any part of what is left, to the side on which a donor lies or, by halves, to any.
+    the last spends any part of what is left, to the side on which a donor lies or, by halves, to any. With
+    several numbers without steps, every other row changes all of these together instead, last and in the
+    proportions in which they were changed before.
     """
     regions, columns = ledger.regions, ledger.regions.x.shape[1]
     others, rng = parents.with_rows(donors.rows, donors.at), draws.generator
@@ -169,15 +175,20 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
     trading = _Trading.drawn(rng, SETTINGS.trades.trials, columns)
 
     def traded(at: Numbers, own: Numbers, other: Numbers, place: Numbers) -> Matrix:
-        start, shares = choose(regions.start, at), choose(trading.shares, place)
-        rows = regions.snap(_with_share(ledger, choose(parents.rows, own), start, shares), at)
-        trading.spend(ledger, rows, choose(others.rows, other), at, place)
+        start, mine = choose(regions.start, at), choose(parents.rows, own)
+        reals, shares = choose(regions.reals, at), choose(trading.shares, place)
+        together = trading.together[place] & (reals.sum(axis=1) > 1)
+        way = np.where(reals & together[:, None], mine - start, 0.0)
+        rows = regions.snap(_with_share(ledger, mine, start, np.where(way == 0, shares, 0.0)), at)
+        trading.spend(ledger, rows, choose(others.rows, other), way, at, place)
         return rows
 
     rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at)
-    # Of 45,000 trades by labels that were much nearer than the best row one reached.
     far, best = ledger.distance(rows, pairs.at), ledger.best[pairs.at]
-    fine &= (far < best * (1 - 1e-9)) & (far * SETTINGS.columns.worthwhile > best)
+    fine &= far < best * (1 - 1e-9)
+    if not ledger.few_calls:
+        # Of 45,000 trades by labels that were much nearer than the best row one reached.
+        fine &= far * SETTINGS.columns.worthwhile > best
     kept = np.flatnonzero(fine)
     return choose(rows, kept), pairs.at[kept]
 
@@ -187,7 +198,8 @@ class _Trading:
     """What chance says of each trade: how much of every change stays, and what is bought for the others.
 
     By cell: in which order columns are drawn, which part of what is left each spends, to which side, whether
-    rather to that of the donor, and for which level. `size` is how many columns are drawn.
+    rather to that of the donor, and for which level. `size` is how many columns are drawn; where numbers
+    change `together`, they are one of these.
     """
 
     shares: Matrix
@@ -197,6 +209,7 @@ class _Trading:
     side: Matrix
     luck: Matrix
     follows: Mask
+    together: Mask
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, count: int, columns: int) -> "_Trading":
@@ -208,23 +221,31 @@ class _Trading:
         size = rng.integers(1, 1 + min(columns, SETTINGS.race.few_columns), count)
         order, spent = rng.random(cells), rng.random(cells)
         side, luck = rng.choice([-1.0, 1.0], cells), rng.random(cells)
-        return cls(shares, size, order, spent, side, luck, rng.random(cells) < 0.5)
+        follows, together = rng.random(cells) < 0.5, rng.random(count) < 0.5
+        return cls(shares, size, order, spent, side, luck, follows, together)
 
-    def spend(self, ledger: Ledger, rows: Matrix, donors: Matrix, at: Numbers, place: Numbers) -> None:
-        """Change cells of rows that are as they are at the start, for what the best row costs more."""
+    def spend(
+        self, ledger: Ledger, rows: Matrix, donors: Matrix, way: Matrix, at: Numbers, place: Numbers
+    ) -> None:
+        """Change cells of rows that are as they are at the start, for what the best row costs more.
+
+        Where there is a `way` to go, the rest is spent on going it, and not on single cells of it.
+        """
         regions, metric = ledger.regions, ledger.metric
         x, start = choose(regions.x, at), choose(regions.start, at)
         # Distances count from the query's cells, or from the start's where that has none.
         home: Matrix = np.where(np.isnan(x), start, x)
         left = metric.cost(ledger.best[at]) - metric.cost(metric.parts(rows, x)).sum(axis=1)
         least = metric.cost(np.where(regions.discrete, metric.weight, regions.step / regions.scale))
+        goes = way.any(axis=1)
         fine = choose(regions.free, at) & ~changed_cells(rows, start) & (least <= left[:, None])
+        fine &= ~(choose(regions.reals, at) & goes[:, None])
         column = np.argsort(np.where(fine, choose(self.order, place), np.inf), axis=1, kind="stable")
-        many = np.minimum(self.size[place], fine.sum(axis=1))
+        many = np.minimum(self.size[place] - goes, fine.sum(axis=1))
         for turn in range(int(many.max(initial=0))):
             now = np.flatnonzero(turn < many)
             j, of, own, drawn = column[now, turn], at[now], home[now, column[now, turn]], place[now]
-            part = np.where(turn == many[now] - 1, 1.0, self.spent[drawn, j])
+            part = np.where((turn == many[now] - 1) & ~goes[now], 1.0, self.spent[drawn, j])
             length = _whole_steps(regions, metric.length(left[now] * part) * regions.scale[j], j)
             toward = np.sign(donors[now, j] - own)
             sign = np.where(self.follows[drawn, j] & (np.abs(toward) > 0), toward, self.side[drawn, j])
@@ -237,6 +258,10 @@ class _Trading:
             pays = cost <= left[now]
             rows[now[pays], j[pays]] = value[pays]
             left[now[pays]] -= cost[pays]
+        now = np.flatnonzero(goes & (left > 0))
+        whole = metric.length(metric.cost(np.abs(way[now]) / regions.scale).sum(axis=1))
+        # A little less than all of it, or rounding would leave nothing nearer.
+        rows[now] += (0.999 * metric.length(left[now]) / whole)[:, None] * way[now]
 
 
 def _whole_steps(regions: Regions, length: Vector, j: Numbers) -> Vector:

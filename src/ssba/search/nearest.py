@@ -15,7 +15,6 @@ from ssba.search.elsewhere import (
     columns_that_matter,
     columns_that_tell,
     elsewhere,
-    other_levels,
     thin_out,
     values_nearby,
 )
@@ -38,7 +37,7 @@ from ssba.search.starts import (
     reaching_ends,
     slope_ends,
 )
-from ssba.search.steps import broad_steps, has_steps, neighbours, pull_back, tidy
+from ssba.search.steps import broad_steps, has_steps, neighbours, pull_back, shows_face, tidy
 from ssba.search.stored import Stored, stored_ends
 
 
@@ -120,8 +119,18 @@ class Search:
 
     @property
     def without_steps(self) -> Numbers:
-        """The regions with a row that reaches, but for those whose scores ignore small changes."""
-        return np.setdiff1d(self.found, self.best.at[self.best.flat])
+        """The regions in which slopes lead: neither are they coarse nor do scores ignore small changes."""
+        return np.setdiff1d(self.not_coarse, self.best.at[self.best.flat])
+
+    @property
+    def not_coarse(self) -> Numbers:
+        """The regions with a row that reaches where more than a few numbers move without steps."""
+        return self.found[~self.ledger.regions.are_coarse[self.found]]
+
+    @property
+    def hurried(self) -> Mask:
+        """Tell where calls are too dear for other moves between the way down and buying and trades."""
+        return (self.ledger.regions.are_coarse | self.steps) & self.ledger.few_calls
 
     @property
     def on_grid(self) -> Numbers:
@@ -345,8 +354,19 @@ def _guess_normals(search: Search, ways: Ways) -> None:
 
 
 def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
-    """Begin at several rows of each region and follow the best; a boundary that is a plane needs no other."""
+    """Begin at several rows of each region and follow the best; a boundary that is a plane needs no other.
+
+    Where regions are coarse, trades take over after one step of each way, or after none if calls are dear.
+    """
     settings, count = SETTINGS.descent, ledger.regions.count
+    coarse = ledger.regions.are_coarse[ways.at]
+    if coarse.any():
+        quick = ways.take(np.flatnonzero(coarse))
+        if margin is None or not ledger.few_calls:
+            descend(ledger, quick, margin, 1)
+        quick = quick.take(first_of_each(quick.at, quick.distance))
+        rest = ways.take(np.flatnonzero(~coarse))
+        return quick.and_(way_down(ledger, rest, margin)) if len(rest.at) else quick
     if ledger.asks_widely:
         return _together(ledger, ways, margin)
     first, is_plane = rank_within(ways.at) == 0, np.zeros(count, dtype=bool)
@@ -397,9 +417,13 @@ def _least(ledger: Ledger, ways: Ways) -> Vector:
 
 
 def _together(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
-    """Follow all ways at once, for fewer calls; on a grid, leave some of these for other moves."""
+    """Follow all ways at once, for fewer calls; on a grid and on steps, leave some of these for trades."""
     regions, settings = ledger.regions, SETTINGS.descent
     descend(ledger, ways, margin, 2)
+    if margin is None:
+        nearest = first_of_each(ways.at, ways.distance)
+        face, _ = shows_face(ledger, ways.take(nearest))
+        ways.flat[np.isin(ways.at, ways.at[nearest[face]])] = True
     on = np.flatnonzero(~regions.on_grid[ways.at])
     further = ways.take(on)
     descend(ledger, further, margin, settings.rounds)
@@ -429,7 +453,8 @@ def _around(search: Search) -> None:
 
 def _tell_steps(search: Search) -> None:
     """Tell where the boundary has steps, and take rows on it there, more of them than ways were followed."""
-    ledger, best = search.ledger, search.best
+    ledger = search.ledger
+    best = search.best.take(np.flatnonzero(~search.hurried[search.best.at]))
     rough = best.flat.copy()
     doubtful = np.flatnonzero(~rough if search.by_labels else ~rough & ~best.optimal)
     rough[doubtful] = has_steps(ledger, best.take(doubtful), search.by_labels)
@@ -460,43 +485,49 @@ def _take_usual_ends(search: Search, at: Numbers) -> None:
 
 
 def _broad_steps(search: Search) -> None:
-    search.herd = broad_steps(search.ledger, search.herd)
-    search.donors = search.donors.with_rows(search.herd.rows, search.herd.at)
+    concerned = np.setdiff1d(search.not_coarse, np.flatnonzero(search.hurried))
+    went = broad_steps(search.ledger, search.herd.of(concerned))
+    search.herd = search.herd.of(np.setdiff1d(search.herd.at, went.at)).with_rows(went.rows, went.at)
+    search.donors = search.donors.with_rows(went.rows, went.at)
 
 
 def _columns_back(search: Search) -> None:
     """Take columns back: of the rows on steps, and of the nearest rows where there are levels."""
     ledger = search.ledger
-    levels = np.setdiff1d(search.on_grid, search.herd.at)
-    herd = search.herd.with_rows(*ledger.nearest(levels, 2))
+    unhurried = np.flatnonzero(~search.hurried)
+    levels = np.setdiff1d(np.intersect1d(search.on_grid, unhurried), search.herd.at)
+    herd = search.herd.of(unhurried).with_rows(*ledger.nearest(levels, 2))
     search.herd = Herd(*pull_back(ledger, herd.rows, herd.at))
 
 
-def _other_levels(search: Search) -> None:
-    ends, regions = Herd(search.ends.rows, search.ends.at), search.ledger.regions
-    at = search.found[(regions.free & regions.discrete).any(axis=1)[search.found]]
-    other_levels(search.ledger, ends, at, search.start_margin)
-
-
 def _exchange(search: Search) -> None:
-    """Exchange cells: among rows on steps, and among the nearest rows where there are levels."""
-    ledger, rounds = search.ledger, SETTINGS.descent.rounds
-    names = np.unique(search.herd.at)
-    steps, levels = names[search.steps[names]], names[~search.steps[names]]
-    parents = search.herd.of(steps).with_rows(ledger.best_row[steps], steps)
-    swap(ledger, parents, search.donors, search.draws.of("swap"), rounds)
-    parents = Herd(*ledger.nearest(levels, SETTINGS.columns.followed))
-    ends = Herd(search.ends.rows, search.ends.at).of(levels)
-    swap(ledger, parents, ends, search.draws.of("swap levels"), rounds)
+    """Exchange cells among rows on steps."""
+    ledger = search.ledger
+    at = np.intersect1d(np.flatnonzero(search.steps & ~search.hurried), search.not_coarse)
+    parents = search.herd.of(at).with_rows(ledger.best_row[at], at)
+    swap(ledger, parents, search.donors, search.draws.of("swap"), SETTINGS.descent.rounds)
 
 
 def _trade(search: Search) -> None:
     donors = Herd(search.ends.rows, search.ends.at).with_rows(search.donors.rows, search.donors.at)
-    trade(search.ledger, search.on_grid, donors, search.draws.of("trade"))
+    at = np.union1d(search.on_grid, search.found[search.hurried[search.found]])
+    trade(search.ledger, at, donors, search.draws.of("trade"))
+
+
+def _descend_again(search: Search) -> None:
+    """Go down once more from the best rows where levels or whole numbers may be others than before."""
+    ledger = search.ledger
+    at = np.setdiff1d(search.on_grid, np.flatnonzero(search.steps))
+    at = at[(ledger.regions.reals[at].sum(axis=1) > 1) & ledger.goes_on(at)]
+    if len(at):
+        rows = choose(ledger.best_row, at)
+        margin = None if search.by_labels else np.asarray(ledger.ask(rows, at).margin)
+        descend(ledger, ways_from(ledger, rows, at, margin), search.start_margin, SETTINGS.descent.rounds)
 
 
 def _buy(search: Search) -> None:
-    buy(search.ledger, np.unique(search.herd.at), search.draws.of("buy"))
+    at = np.union1d(search.herd.at, search.found[search.hurried[search.found]])
+    buy(search.ledger, at, search.draws.of("buy"))
 
 
 def _finely_back(search: Search) -> None:
@@ -544,6 +575,10 @@ def _has_herd(search: Search) -> bool:
     return len(search.herd.at) > 0
 
 
+def _is_on_grid(search: Search) -> bool:
+    return len(search.on_grid) > 0
+
+
 def _seems_plane(search: Search) -> bool:
     return bool(search.best.straight.any())
 
@@ -581,10 +616,10 @@ MOVES: tuple[Move, ...] = (
     Move("steps", _has_ends, _tell_steps, 3),
     Move("broad steps", _has_herd, _broad_steps, 6),
     Move("columns back", _has_ends, _columns_back, 3),
-    Move("other levels", lambda search: search.ledger.regions.has_levels, _other_levels, 6),
     Move("exchanges", _has_herd, _exchange, 5),
-    Move("gains and costs", lambda search: _has_herd(search) and not search.by_labels, _buy, 6),
-    Move("trades", _has_herd, _trade, 4),
+    Move("gains and costs", lambda search: _has_ends(search) and not search.by_labels, _buy, 6),
+    Move("trades", _has_ends, _trade, 8),
+    Move("descent again", _is_on_grid, _descend_again, 2),
     Move("columns back finely", _has_ends, _finely_back, 1),
     Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen, 1),
     Move("small changes left out", _has_ends, _leave_out, 1, beside=True),

@@ -28,14 +28,16 @@ def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
     """Choose the values of all columns anew, as cheap as the target allows if columns add up; and again.
 
     The scores of single changes are asked for around the start, the row that missed by least among those
-    bought before, and the best row, in turn; until some rounds one after the other gained nothing.
+    bought before, and the best row, in turn; until some rounds one after the other gained nothing. Where
+    calls are dear, the first such round ends it, and no column is taken back.
     """
     worthwhile = SETTINGS.columns.worthwhile
     at = at[np.isfinite(ledger.best[at])]
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
     missed = ledger.regions.start.copy()
+    patience = 1 if ledger.few_calls else SETTINGS.descent.patience
     for number in itertools.count():
-        at = at[ledger.goes_on(at) & (idle[at] < SETTINGS.descent.patience)]
+        at = at[ledger.goes_on(at) & (idle[at] < patience)]
         if not len(at):
             return
         before = ledger.best.copy()
@@ -52,7 +54,7 @@ def buy(ledger: Ledger, at: Numbers, draws: Draws) -> None:
         best_miss = near[first_of_each(of[near], -margin[near])]
         missed[of[best_miss]] = rows[best_miss]
         hits, of = nearest_few(ledger, rows[reached], of[reached], SETTINGS.columns.followed)
-        if len(of):
+        if len(of) and not ledger.few_calls:
             pull_back(ledger, hits, of, worthwhile * ledger.best)
         gained = ledger.best[at] < before[at] * (1 - SETTINGS.descent.gain)
         idle[at] = np.where(gained, 0, idle[at] + 1)

@@ -24,7 +24,7 @@ Cells: TypeAlias = Array
 # What there is for each cell or column, which lies where rows do; and what is on the host in any case.
 _BY_CELL = ("x", "start", "low", "high", "held", "free", "moves", "keeps_x", "kept_outside")
 _BY_COLUMN = ("discrete", "scale", "step")
-_BY_REGION = ("begins", "linear", "columns_moving", "on_grid", "moves_in_steps", "are_smooth")
+_BY_REGION = ("begins", "linear", "columns_moving", "on_grid", "are_coarse", "moves_in_steps", "are_smooth")
 _OF_ALL = ("has_levels", "are_boxes", "is_plain", "_keeps_outside", "_plain_cells")
 
 
@@ -110,6 +110,16 @@ class Regions:
     def on_grid(self) -> Mask:
         """Which regions have levels, whole numbers or steps that may change."""
         return np.asarray((self.free & (self.discrete | self.grid.stepped)).any(axis=1))
+
+    @cached_property
+    def reals(self) -> Cells:
+        """Cells whose numbers can move without steps."""
+        return np.asarray(self.moves & ~self.grid.stepped)
+
+    @cached_property
+    def are_coarse(self) -> Mask:
+        """Which regions have levels, whole numbers or steps that may change, and few other numbers."""
+        return np.asarray(self.on_grid & (self.reals.sum(axis=1) <= SETTINGS.race.few_columns))
 
     @cached_property
     def moves_in_steps(self) -> Mask:

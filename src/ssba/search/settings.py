@@ -44,8 +44,8 @@ class RaceSettings:
 class StartSettings:
     """Rows to begin with."""
 
-    # Background rows that are pulled into a region; also other levels that are tried, rows in balls around
-    # the best one, and columns that tell most where there are many. With 24 heart-mixed ends 0.8% farther by
+    # Background rows that are pulled into a region; also rows in balls around the best one, and columns that
+    # tell most where there are many. With 24 heart-mixed ends 0.8% farther by
     # labels; 96 take 7% more rows.
     nearest: int = 48
     # Background rows that are feasible as they are, and whose labels are known.
