@@ -114,6 +114,26 @@ def test_a_query_off_its_step_keeps_the_cells_that_need_not_change() -> None:
     assert best.changes == {"b": (-0.77, 0.25)}
 
 
+@pytest.mark.parametrize("by", ["labels", "scores"])
+@pytest.mark.parametrize("relevant", [2, 4, 6])
+def test_columns_that_the_model_ignores_are_no_part_of_the_answer(relevant: int, by: str) -> None:
+    rng = np.random.default_rng(relevant)
+    rows, weights = rng.normal(size=(300, 12)), np.zeros(12)
+    weights[rng.choice(12, relevant, replace=False)] = rng.normal(size=relevant)
+    weights /= np.linalg.norm(weights)
+
+    def model(Z: Any) -> Any:
+        lead = Z @ weights - 1
+        chance = 1 / (1 + np.exp(-lead))
+        return (lead > 0).astype(int) if by == "labels" else np.column_stack([1 - chance, chance])
+
+    explainer = ssba.Explainer(model, rows, 1, distance=ssba.Distance(scale="none"))
+    matter = {f"x{j}" for j in np.flatnonzero(weights)}
+    for one in explainer.explain_many(rows[rows @ weights < 1][:12]):
+        assert one.best is not None
+        assert set(one.best.changes) <= matter
+
+
 class TestForms:
     @pytest.mark.parametrize("decimals", [None, 0, 2])
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])

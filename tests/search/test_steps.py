@@ -21,6 +21,7 @@ from ssba.search.steps import (
     has_steps,
     is_rough,
     largest_only,
+    leave_out,
     neighbours,
     pairs_within,
     pull_back,
@@ -157,6 +158,28 @@ class TestTidy:
         herd = tidy(one.ledger, one.at)
         one.ledger.ask(herd.rows, herd.at)
         assert one.calls == []
+
+
+class TestLeaveOut:
+    def test_small_changes_that_are_not_needed_go_back_beside_smaller_ones_that_are(self) -> None:
+        one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: (Z[:, 0] >= 1) & (Z[:, 2] <= -0.01)))
+        one.knows([[1.0, 0.02, -0.01, -0.05, 0.03]])
+        leave_out(one.ledger, one.at, Herd(one.regions.start[:0], zeros(0)))
+        assert one.ledger.best_row.tolist() == [[1.0, 0.0, -0.01, 0.0, 0.0]]
+        assert len(one.calls) == 2
+
+    def test_of_those_that_are_needed_in_sum_the_smallest_go_back(self) -> None:
+        one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: (Z[:, 0] >= 1) & (Z[:, 1:].sum(axis=1) >= 0.099)))
+        one.knows([[1.0, 0.03, 0.03, 0.02, 0.07]])
+        leave_out(one.ledger, one.at, Herd(one.regions.start[:0], zeros(0)))
+        assert one.ledger.best_row.tolist() == [[1.0, 0.0, 0.03, 0.0, 0.07]]
+
+    def test_large_changes_are_not_asked_about(self) -> None:
+        one = lane(FIVE, [0.0] * 5, labels_only(lambda Z: Z.sum(axis=1) >= 4))
+        one.knows([[1.0, 1.0, 1.0, 1.0, 0.0]])
+        more = Herd(np.array([[2.0, 2.0, 0.0, 0.0, 0.0]]), zeros(1))
+        leave_out(one.ledger, one.at, more)
+        assert one.asked.tolist() == more.rows.tolist()
 
 
 def after(where: Setting, query: Any, margin: Any, reply: str, rows: Any, *texts: str) -> Lanes:

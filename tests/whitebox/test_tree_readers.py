@@ -102,6 +102,21 @@ def test_the_trees_as_read_give_the_models_answers(name: str, classes: int) -> N
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "scaled forest"])
+def test_trees_of_a_single_column_are_read(name: str) -> None:
+    _, X = fitted("tree")
+    model = MODELS[name]().fit(X[:, :1], X[:, 0] > 0.3)
+    trees, _, _ = opened_trees(model, X[:, :1])
+    raw = raw_by_leaves(trees, X[:, :1])
+    if hasattr(model, "classes_"):
+        assert np.allclose(scores_of(trees, raw), model.predict_proba(X[:, :1]), rtol=0, atol=1e-5)
+    else:
+        values = trees.scoring.output(raw).values
+        assert values is not None
+        assert np.allclose(values, model.predict(X[:, :1]), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("name", ["forest", "histogram boosting", "xgboost", "lightgbm"])
 def test_cells_of_32_bits_are_told_apart_where_the_model_does(name: str) -> None:
     model, X = fitted(name, dtype=np.float32)

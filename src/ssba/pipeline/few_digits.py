@@ -169,9 +169,15 @@ class _Rounding:
         return self._kept(counts / power), (count <= _FEW) & (numbers < 2 ** np.minimum(count, _FEW))
 
     def rounded(self, power: Matrix, *, away: bool) -> Matrix:
-        """Round away from the query, which rather adds to the change, or back, which stays within bounds."""
-        scaled, upward = self.rows[:, None, :] * power, (self.rows > self.x)[:, None, :]
-        return self._kept(np.where(upward == away, np.ceil(scaled), np.floor(scaled)) / power)
+        """Round away from the query, which rather adds to the change, or back, which stays within bounds.
+
+        A change of less than half a unit of the last digit is none.
+        """
+        rows, x = self.rows[:, None, :], self.x[:, None, :]
+        scaled, upward = rows * power, rows > x
+        rounded = self._kept(np.where(upward == away, np.ceil(scaled), np.floor(scaled)) / power)
+        little = self.changed[:, None, :] & (2 * np.abs(rows - x) * power < 1)
+        return np.where(little, x, rounded)
 
     def nearest(self, forms: Matrix, power: Vector) -> Matrix:
         """Round the changed numbers, taken from forms near the rows, to the nearest."""

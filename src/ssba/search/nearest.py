@@ -37,7 +37,7 @@ from ssba.search.starts import (
     reaching_ends,
     slope_ends,
 )
-from ssba.search.steps import broad_steps, has_steps, neighbours, pull_back, shows_face, tidy
+from ssba.search.steps import broad_steps, has_steps, leave_out, neighbours, pull_back, shows_face, tidy
 from ssba.search.stored import Stored, stored_ends
 
 
@@ -539,10 +539,10 @@ def _finely_back(search: Search) -> None:
 
 
 def _leave_out(search: Search) -> None:
-    """Ask whether best rows do without small changes, if they are not those that were asked about before."""
-    at = search.found
-    herd = tidy(search.ledger, at[search.ledger.best[at] < search.tidied[at]])
-    search.ledger.ask(herd.rows, herd.at)
+    """Ask whether best rows do without small changes, or all of these if that was not asked before."""
+    ledger, at = search.ledger, search.found
+    at = at[ledger.goes_on(at)]
+    leave_out(ledger, at, tidy(ledger, at[ledger.best[at] < search.tidied[at]]))
 
 
 def _close_in(search: Search) -> None:

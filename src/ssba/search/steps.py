@@ -168,6 +168,35 @@ def tidy(ledger: Ledger, at: Numbers) -> Herd:
     return Herd(choose(rows, fine), of[fine])
 
 
+def leave_out(ledger: Ledger, at: Numbers, more: Herd) -> None:
+    """Take small changes of best rows back, each alone, and ask about `more` rows in the same call.
+
+    A model that ignores a column does not mind it, whatever the other changes are. Then all that can go
+    alone go together, and, in case they cannot, several numbers of the smallest.
+    """
+    regions = ledger.regions
+    rows = choose(ledger.best_row, at)
+    xp, there = namespace(rows), like(at, rows)
+    start = choose(regions.start, there)
+    parts = ledger.metric.parts(rows, start)
+    below = by_row(SETTINGS.steps.small * ledger.best[at], rows)
+    probes = Probes.of(choose(regions.free, there) & (parts > 0) & (parts < below))
+    alone = regions.snap(probes.rows(rows, start[probes.owner, probes.cell]), at[probes.who])
+    asked = xp.concat([alone, more.rows]), np.concatenate([at[probes.who], more.at])
+    reached = ledger.ask(*asked).reached[: len(alone)]
+    fine = np.zeros(tuple(rows.shape), dtype=bool)
+    fine[probes.who[reached], probes.column[reached]] = True
+    count = fine.sum(axis=1)
+    smallest = xp.where(like(fine, rows), parts, np.inf)
+    place = xp.argsort(xp.argsort(smallest, axis=1, stable=True), axis=1, stable=True)
+    some = _growing(rows.shape[1])
+    sizes = np.column_stack([np.where(some < count[:, None], some, 0), count]) * (count > 1)[:, None]
+    who, number = np.nonzero(sizes)
+    back = choose(place, who) < by_row(sizes[who, number], rows)
+    together = xp.where(back, choose(start, who), choose(rows, who))
+    ledger.ask(regions.snap(together, at[who]), at[who])
+
+
 def broad_steps(ledger: Ledger, herd: Herd) -> Herd:
     """Bring rows on a stepped boundary nearer, along normals over ever smaller neighbourhoods."""
     settings, rows, at = SETTINGS.steps, herd.rows, herd.at

@@ -42,11 +42,13 @@ def splits_of(source: TreeSource, inputs: Inputs, space: Space, background: Matr
     """Translate the nodes of trees from what they see to encoded columns."""
     nodes = source.nodes
     is_split = nodes.left >= 0
-    column = np.where(is_split, inputs.source[nodes.feature], -1)
+    # Leaves ask no feature; some libraries number theirs from below zero.
+    feature = np.where(is_split, nodes.feature, 0)
+    column = np.where(is_split, inputs.source[feature], -1)
     cut = np.full(len(column), np.inf)
     codes = np.full(len(column), EVERY_CODE)
     constant = is_split & (column < 0)
-    goes = _goes_left(source, inputs.base[nodes.feature], np.arange(len(column)))
+    goes = _goes_left(source, inputs.base[feature], np.arange(len(column)))
     cut[constant & ~goes] = -np.inf
     column[constant] = 0
     levels = np.array([feature.has_levels for feature in space.features], dtype=bool)
