@@ -443,6 +443,21 @@ def turned(Z: Any) -> Any:
     return np.where(Z[:, 6] == 1, Z[:, :6].sum(axis=1) / math.sqrt(6) - 0.5, Z[:, 0] - 2.0)
 
 
+def sums_of_levels() -> Lanes:
+    """Search where four whole numbers and six levels add up, each level worth something else."""
+    rng = np.random.default_rng(4)
+    numbers = {f"n{j}": rng.integers(-20, 21, 240) for j in range(4)}
+    frame = pd.DataFrame(numbers | {f"c{j}": rng.choice(list("uvwx"), 240) for j in range(6)})
+    where = setting(frame, scale=dict.fromkeys(numbers, 20.0))
+    worth, slope = rng.normal(size=(6, 4)), rng.normal(size=4) / 10
+
+    def margin(Z: Any) -> Any:
+        return weighted(Z[:, :4], slope) + worth[np.arange(6), Z[:, 4:].astype(int)].sum(axis=1) - 4
+
+    query = frame.iloc[int(np.flatnonzero(margin(where.Z) < -1)[0])].to_dict()
+    return searched(where, margin, "labels", query=query)
+
+
 # What each move finds, or saves, that the others do not.
 PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "start": lambda: searched(numbers(3), lambda Z: Z[:, 0] - 1, "labels"),
@@ -465,6 +480,7 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "around the best": lambda: forest(4, 0, "labels"),
     "broad steps": lambda: forest(6, 2, "scores"),
     "columns back": lambda: forest(6, 1, "scores"),
+    "other levels": sums_of_levels,
     "exchanges": lambda: forest(10, 5, "scores"),
     "gains and costs": lambda: forest(10, 2, "scores"),
     "trades": lambda: forest(10, 3, "labels", whole=True),

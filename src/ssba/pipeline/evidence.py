@@ -270,11 +270,15 @@ def _drawn(state: QueryState, region: Region, draws: tuple[int, np.random.Genera
     """Draw rows of a region under a limit on changes: each from a random set of so many columns."""
     most = state.options.max_changes
     (count, rng), free = draws, np.flatnonzero(region.free)
-    rows = [np.empty((0, len(state.x)))]
+    rows, parts = [np.empty((0, len(state.x)))], dict[frozenset[int], Region | None]()
     for _ in range(count):
         if state.limits.is_over():
             break
-        part = part_of(region, tuple(rng.choice(free, most, replace=False)), state.engine.metric)
+        columns = frozenset(rng.choice(free, most, replace=False).tolist())
+        if columns not in parts:
+            # Where relations hold, finding the start of a part takes time.
+            parts[columns] = part_of(region, columns, state.engine.metric)
+        part = parts[columns]
         if part is not None:
             rows.append(draw_nearer(part, state.engine.metric, state.found.best_distance, 1, rng))
     return np.concatenate(rows)

@@ -1,4 +1,4 @@
-"""Where no slope leads: single columns, and all around rows; and which of many columns matter."""
+"""Where no slope leads: single columns, all around rows, other levels; and which of many columns matter."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
 from ssba.search.starts import Ends, Pools, crossed_nearby
-from ssba.search.steps import as_far_as_possible
+from ssba.search.steps import as_far_as_possible, neighbours, pairs_within, steps_of
 
 
 def along_columns(ledger: Ledger, at: Numbers, more: Herd | None = None) -> None:
@@ -134,6 +134,78 @@ def around_best(ledger: Ledger, at: Numbers, draws: Draws) -> None:
             rays = rays_to(ledger, pulled[fine], of[fine])
             shares = rays.shares((1 - SETTINGS.descent.gain) * far[fine])
             left = _go_in(ledger, *_nearer(ledger, rays.all_rows(shares), rays.at))
+
+
+def other_levels(ledger: Ledger, ends: Herd, at: Numbers) -> None:
+    """Try other levels and whole numbers, and find numbers that go with them.
+
+    These are the best row with one of them changed, and the start with one or two levels changed. Numbers
+    that reach the target with other levels come from the row itself, stretched, and from the rows that
+    the search began with.
+    """
+    regions = ledger.regions
+    donors = _donors(ends, at)
+    at = at[ledger.goes_on(at) & np.isfinite(ledger.best[at])]
+    if not len(at):
+        return
+    before, best = ledger.best.copy(), ledger.best_row[at]
+    near, who = neighbours(regions, best, at)
+    levels, of = _levels_changed(ledger, at)
+    rows = np.concatenate([near, best, levels])
+    owner = np.concatenate([at[who], at, of])
+    start = regions.start[owner]
+    numbers = [start + SETTINGS.steps.more_than_enough * (rows - start), *(one[owner] for one in donors)]
+    # Levels are the row's own, and so are numbers that cannot move: regions without donors have none.
+    own = regions.discrete | ~regions.free[owner]
+    aims = np.concatenate([np.where(own, rows, one) for one in numbers])
+    owner = np.tile(owner, len(numbers))
+    fine = ~np.isnan(np.where(regions.moves[owner], aims, 0.0)).any(axis=1)
+    order = np.argsort(owner[fine], kind="stable")
+    aims, owner = aims[fine][order], owner[fine][order]
+    aims, fine = regions.pull_in(aims, owner)
+    aims, owner = aims[fine], owner[fine]
+    hits = ledger.ask(aims, owner).reached
+    rays = rays_to(ledger, aims[hits], owner[hits])
+    # Levels that cost as much as the best row are of no use, whatever the numbers.
+    useful = np.flatnonzero((rays.a > 0) & (rays.distances(np.zeros(len(rays.a))) < before[rays.at]))
+    rays = rays.take(useful)
+    _, group = np.unique(rays.at, return_inverse=True)
+    race(rays, group, SETTINGS.columns.followed, SETTINGS.descent.tight)
+
+
+def _donors(ends: Herd, at: Numbers) -> list[Matrix]:
+    """Return, by region, some rows that the search began with, and their mean; NaN where there is none."""
+    most, count = SETTINGS.descent.starts, int(max(at.max(initial=0), ends.at.max(initial=0))) + 1
+    place = rank_within(ends.at)
+    first = ends.take(np.flatnonzero(place < most))
+    rows = np.full((most, count, ends.rows.shape[1]), np.nan)
+    rows[place[place < most], first.at] = first.rows
+    size = np.bincount(first.at, minlength=count)[:, None]
+    total = np.where(np.arange(most)[:, None, None] < size, rows, 0.0).sum(axis=0)
+    return [*rows, np.where(size > 0, total / np.maximum(size, 1), np.nan)]
+
+
+def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
+    """Return the starts with one or two levels changed, as far as that alone is nearer than the best row."""
+    regions = ledger.regions
+    start = regions.start[at]
+    rows, who, column = steps_of(regions, start, at)
+    single = np.flatnonzero(
+        regions.discrete[column] & (rows[np.arange(len(who)), column] != start[who, column])
+    )
+    rows, who, column = rows[single], who[single], column[single]
+    first, second = pairs_within(who)
+    apart = column[first] != column[second]
+    first, second = first[apart], second[apart]
+    both = rows[second]
+    both[np.arange(len(first)), column[first]] = rows[first, column[first]]
+    found = np.concatenate([start, rows, both])
+    of = at[np.concatenate([np.arange(len(at)), who, who[first]])]
+    far = ledger.distance(found, of)
+    near = np.flatnonzero(far < ledger.best[of])
+    order = near[np.lexsort((far[near], of[near]))]
+    order = order[rank_within(of[order]) < SETTINGS.starts.nearest]
+    return found[order], of[order]
 
 
 def thin_out(ledger: Ledger, ends: Ends) -> Ends:

@@ -15,6 +15,7 @@ from ssba.search.elsewhere import (
     columns_that_matter,
     columns_that_tell,
     elsewhere,
+    other_levels,
     thin_out,
     values_nearby,
 )
@@ -500,6 +501,12 @@ def _columns_back(search: Search) -> None:
     search.herd = Herd(*pull_back(ledger, herd.rows, herd.at))
 
 
+def _other_levels(search: Search) -> None:
+    regions = search.ledger.regions
+    some = (regions.free & regions.discrete).any(axis=1) & ~search.hurried
+    other_levels(search.ledger, Herd(search.ends.rows, search.ends.at), search.found[some[search.found]])
+
+
 def _exchange(search: Search) -> None:
     """Exchange cells among rows on steps."""
     ledger = search.ledger
@@ -616,12 +623,13 @@ MOVES: tuple[Move, ...] = (
     Move("steps", _has_ends, _tell_steps, 3),
     Move("broad steps", _has_herd, _broad_steps, 6),
     Move("columns back", _has_ends, _columns_back, 3),
+    Move("other levels", lambda search: search.ledger.regions.has_levels, _other_levels, 6),
     Move("exchanges", _has_herd, _exchange, 5),
     Move("gains and costs", lambda search: _has_ends(search) and not search.by_labels, _buy, 6),
     Move("trades", _has_ends, _trade, 8),
     Move("descent again", _is_on_grid, _descend_again, 2),
     Move("columns back finely", _has_ends, _finely_back, 1),
     Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen, 1),
-    Move("small changes left out", _has_ends, _leave_out, 1, beside=True),
     Move("last crossing", _has_ends, _close_in, 1, beside=True),
+    Move("small changes left out", _has_ends, _leave_out, 1, beside=True),
 )
