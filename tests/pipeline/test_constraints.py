@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.people import PATIENT, PEOPLE, SMALL, WEIGHTS, X, at_risk, plane
+from tests.support import every
 
 import ssba
 
@@ -54,6 +55,13 @@ class TestConstraints:
             assert row["smoker"] in {"yes", "former"}
             assert row["smoker"] == "yes" or row["age"] >= 62
             assert ask_about(row) == "fine"
+
+    def test_a_range_declared_beyond_the_data_can_be_met(self) -> None:
+        older = ssba.Explainer(at_risk, PEOPLE, target="fine", features={"age": ssba.integer(low=90)})
+        found = older.explain(PATIENT)
+        assert found.status == "found"
+        assert every(one.values["age"] >= 90 for one in found.counterfactuals)
+        assert found.counterfactuals == older.explain(PATIENT, ["age <= 200"]).counterfactuals
 
     def test_a_single_constraint_needs_no_list(self, people: ssba.Explainer) -> None:
         listed = people.explain(PATIENT, [ssba.fixed("systolic")])

@@ -186,6 +186,12 @@ class Feature:
         """Whether the background data holds a single value."""
         return not self.data_low < self.data_high
 
+    @property
+    def accepted(self) -> tuple[float, float]:
+        """Between what a number may lie: what the dtype holds; of a constant column, as declared besides."""
+        low, high = self.storable
+        return (max(low, self.low), min(high, self.high)) if self.is_constant else (low, high)
+
     def code(self, value: Any) -> float:
         """Encode one user value; NaN for a missing one.
 
@@ -264,9 +270,16 @@ class Feature:
         return days
 
     def _in_range(self, number: float, value: Any) -> float:
+        least, most = self.accepted
+        if least <= number <= most:
+            return number
         low, high = self.storable
         if low <= number <= high:
-            return number
+            raise SchemaError(
+                f"column {self.name!r}: {value!r} is outside the declared range, {self.low:g} to "
+                f"{self.high:g}, and cannot change, since the background data hold a single value; declare a "
+                "range with this value, or give data in which the column varies"
+            )
         if high == LARGEST_EXACT:
             raise SchemaError(inexact_number(self.name, number))
         ends = [date_text(end) if self.kind == "date" else f"{end:g}" for end in (low, high)]

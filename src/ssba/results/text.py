@@ -190,12 +190,19 @@ def _relaxable(explanation: "Explanation") -> tuple[str, ...]:
 
 
 def _infeasible(explanation: "Explanation") -> str:
-    return (
-        f"No row can meet the constraints at once: {_listed(explanation.clash)} contradict each other "
-        "for this query; drop or relax one of them."
-        if len(explanation.clash) > 1
-        else f"No row can meet the constraint {_listed(explanation.clash)} for this query; drop or relax it."
-    )
+    which = "it" if len(explanation.clash) == 1 else "one of them"
+    return f"{clash_words(explanation.clash)} for this query; drop or relax {which}."
+
+
+def clash_words(clash: Sequence[str]) -> str:
+    """Say that no row meets constraints: one that nothing can meet, or several that clash.
+
+    >>> clash_words(["a >= 5"]), clash_words(["a >= 5", "a <= 3"])[-43:]
+    ('No row can meet the constraint "a >= 5"', '"a >= 5" and "a <= 3" contradict each other')
+    """
+    if len(clash) == 1:
+        return f"No row can meet the constraint {_listed(clash)}"
+    return f"No row can meet the constraints at once: {_listed(clash)} contradict each other"
 
 
 def _already_there(explanation: "Explanation") -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ssba.json_form import JsonForm
 from ssba.results.plan import change_words
-from ssba.results.text import columns, join, show
+from ssba.results.text import clash_words, columns, join, show
 
 _MOST_TOLD = 3
 _MOST_BINDINGS = 5
@@ -176,7 +176,7 @@ def _sentences(why: WhyNot) -> Iterator[str]:
 
 def _obstacle(why: WhyNot) -> str:
     if why.status == "infeasible":
-        return f"No row meets the constraints at once: {_quoted(why.clash)} contradict each other."
+        return f"{clash_words(why.clash)}."
     if not why.bindings:
         return f"No feasible row was found that reaches {why.target}, and no constraint alone holds it back."
     verb = "holds" if len(why.bindings) == 1 else "hold"
