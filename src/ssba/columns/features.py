@@ -172,14 +172,19 @@ class Feature:
         return self.kind in ("ordinal", "categorical", "boolean")
 
     @property
+    def counts(self) -> bool:
+        """Whether the two values are 0 and 1, or False and True: constraints may calculate with them."""
+        return self.kind == "boolean" and self.levels == (0, 1)
+
+    @property
     def is_zero_one(self) -> bool:
         """Whether the two values are the numbers 0 and 1, so that they are their own codes."""
-        return self.kind == "boolean" and self.levels == (0, 1) and not isinstance(self.levels[0], bool)
+        return self.counts and not isinstance(self.levels[0], bool)
 
     @property
     def number_step(self) -> float | None:
         """The step of a column's numbers; None where any number will do, or where there are none."""
-        return 1.0 if self.is_zero_one else self.step
+        return 1.0 if self.counts else self.step
 
     @property
     def is_constant(self) -> bool:

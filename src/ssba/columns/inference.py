@@ -118,9 +118,14 @@ def _whole_step(column: RawColumn, declaration: Declaration) -> float:
 def _numbers(column: RawColumn, kind: str) -> Any:
     if not isinstance(column.cells, np.ndarray):
         example = next(iter(_present(column)), None)
+        other = (
+            "leave the declaration out: constraints calculate with truth values as 0 and 1"
+            if column.family == "boolean"
+            else f"declare it as text: {declaring(column.name, 'categorical')}"
+        )
         raise SchemaError(
             f"column {column.name!r} is declared {kind}, but it holds {example!r} (dtype {column.dtype}); "
-            f"convert it to numbers, or declare it as text: {declaring(column.name, 'categorical')}"
+            f"convert it to numbers, or {other}"
         )
     return column.cells
 
