@@ -63,6 +63,13 @@ class TestConstraints:
         assert every(one.values["age"] >= 90 for one in found.counterfactuals)
         assert found.counterfactuals == older.explain(PATIENT, ["age <= 200"]).counterfactuals
 
+    @pytest.mark.filterwarnings("ignore:column 'stress' holds a single value")
+    def test_a_constant_column_in_the_way_is_named(self) -> None:
+        calm = ssba.Explainer(at_risk, PEOPLE.assign(stress=0.5), target="fine")
+        found = calm.explain({**PATIENT, "stress": 0.5}, ["stress <= 0.25", "age <= 50"])
+        assert (found.status, found.clash) == ("infeasible", ("stress <= 0.25",))
+        assert "Column 'stress' holds a single value in the background data" in found.sentence
+
     def test_a_single_constraint_needs_no_list(self, people: ssba.Explainer) -> None:
         listed = people.explain(PATIENT, [ssba.fixed("systolic")])
         assert people.explain(PATIENT, ssba.fixed("systolic")).counterfactuals == listed.counterfactuals
