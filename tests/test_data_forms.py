@@ -19,6 +19,14 @@ QUERY = {"age": 0.1, "max HR": -0.2, "chol": 0.3}
 plane = half_space(1.0, 2.0, -0.5, at=1)
 
 
+def test_a_model_is_asked_about_a_polars_null_as_null() -> None:
+    """It has no answer then, which is told; NaN, which polars orders above all numbers, would reach."""
+    explainer = ssba.Explainer(lambda rows: rows["a"] > 0, pl.DataFrame({"a": X[:, 0]}), target=True)
+    for ask in (explainer.predict, explainer.explain):
+        with pytest.raises(ssba.errors.ModelError, match=r"gave no answer for row 0.*'a': None"):
+            ask(pl.DataFrame({"a": [None]}, schema={"a": pl.Float64}))
+
+
 class TestNamesOfAnArray:
     def test_queries_answers_and_constraints_go_by_them(self) -> None:
         named = ssba.Explainer(plane, X, target=True, columns=NAMES)

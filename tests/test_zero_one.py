@@ -42,9 +42,18 @@ def nearest(rules: Any) -> float:
     return best
 
 
-@pytest.fixture(scope="module", params=["pandas", "polars", "numpy"])
+TRUTHS = FRAME.astype(dict.fromkeys(["red", "blue", "green", "old"], bool))
+
+
+@pytest.fixture(scope="module", params=["pandas", "polars", "numpy", "truths", "polars truths"])
 def explainer(request: Any) -> ssba.Explainer:
-    data = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "numpy": FRAME.to_numpy()}[request.param]
+    data = {
+        "pandas": FRAME,
+        "polars": pl.from_pandas(FRAME),
+        "numpy": FRAME.to_numpy(),
+        "truths": TRUTHS,
+        "polars truths": pl.from_pandas(TRUTHS),
+    }[request.param]
     names = list(FRAME.columns) if request.param == "numpy" else None
     return ssba.Explainer(model, data, True, columns=names)
 
@@ -104,10 +113,22 @@ def test_what_to_relax_is_a_flag(explainer: ssba.Explainer) -> None:
 
 
 def test_unknown_values_are_refused(explainer: ssba.Explainer) -> None:
-    with pytest.raises(ssba.errors.ConstraintError, match="neither 0 nor 1"):
+    with pytest.raises(ssba.errors.ConstraintError, match=r"neither 0 nor 1|unknown level 2"):
         explainer.explain(QUERY, ["red == 2"])
-    with pytest.raises(ssba.errors.SchemaError, match="neither 0 nor 1"):
+    with pytest.raises(ssba.errors.SchemaError, match=r"neither 0 nor 1|unknown level 0\.3"):
         explainer.explain({**QUERY, "red": 0.3})
+
+
+def test_dummies_of_pandas_are_one_hot() -> None:
+    dummies = pd.get_dummies(pd.Series(np.array(["p", "q", "r"])[_colors], name="g"), prefix="g")
+    data = pd.DataFrame({"x": FRAME["size"]}).join(dummies)
+    explainer = ssba.Explainer(lambda rows: rows["x"] + rows["g_p"] > 0.5, data, target=True)
+    query = {"x": -2.0, "g_p": False, "g_q": True, "g_r": False}
+    one_hot = "g_p + g_q + g_r == 1"
+    best = explainer.explain(query, [one_hot, "x <= 0"]).best
+    assert best is not None
+    assert [best.values[name] for name in ("g_p", "g_q", "g_r")] == [True, False, False]
+    assert explainer.explain(query, [one_hot, "x <= 0", "g_q >= x.g_q"]).best is None
 
 
 def test_a_bound_on_one_of_them_is_one_region() -> None:

@@ -69,6 +69,14 @@ def test_contradictions_are_named_and_nothing_else() -> None:
     assert '"age >= 45" and "age <= 44" contradict each other' in found.sentence
 
 
+def test_a_declared_range_beyond_the_data_is_no_contradiction() -> None:
+    older = ssba.Explainer(asked, DATA, target=True, features={"age": ssba.integer(low=90, high=99)})
+    assert older.check_constraints(QUERY, []).may_change[0] == Allowed("age", 40, 90, 99)
+    assert older.check_constraints(QUERY, ["age <= 85"]).sentence == (
+        'No row can meet the constraint "age <= 85".'
+    )
+
+
 def test_if_then_rules_allow_what_any_way_to_obey_them_allows() -> None:
     found = check("if smoker changes: age >= x.age + 5", "dose == x.dose")
     assert found.may_change == (

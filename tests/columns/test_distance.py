@@ -137,6 +137,14 @@ def test_settings_that_mean_nothing_are_refused(
         Distance(**arguments).metric(FEATURES, BACKGROUND)
 
 
+@pytest.mark.parametrize("most", [5e300, 1.7e308])
+@pytest.mark.parametrize("scale", ["std", "mad", "range"])
+def test_numbers_too_far_apart_are_refused_by_column(most: float, scale: Any) -> None:
+    space, Z = build_space(pd.DataFrame({"a": [0.0, 1.0, 2.0], "z": [-most, 0.0, most]}))
+    with pytest.raises(SchemaError, match=r"column 'z' holds numbers from -.* too far apart.*larger unit"):
+        Distance("l2", scale).metric(space.features, Z)
+
+
 def test_a_norm_by_its_name_is_the_distance_with_its_usual_scale() -> None:
     for norm in ("l2", "l1", "gower"):
         assert distance_from(norm) == Distance(norm)

@@ -140,6 +140,21 @@ def test_nan_stays_nan_where_the_column_holds_no_null(make: Any, beside: dict[st
     assert math.isnan(back[0].as_py() if isinstance(frame, pa.Table) else back[0])
 
 
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+@pytest.mark.parametrize("beside", [{}, {"n": [1, 2]}])
+@pytest.mark.parametrize("cells", [[1.0, 2.0], [None, 2.0]])
+def test_a_missing_cell_is_null_where_the_data_hold_no_nan(
+    make: Any, beside: dict[str, Any], cells: list[Any]
+) -> None:
+    """Polars orders NaN above all numbers: a model would be told that the cell is huge."""
+    frame = make({"r": cells, "nan": [math.nan, 1.0], **beside})
+    space, Z = build_space(frame)
+    Z[1, :2] = math.nan
+    back = pl.DataFrame(space.decode(Z))
+    assert back["r"].to_list() == [cells[0], None]
+    assert back["nan"].is_nan().to_list() == [True, True]
+
+
 @pytest.mark.parametrize("dtype", ["i1", "i8", "u2", "u8", "f4", "f8", "?"])
 def test_arrays_come_back_in_value_and_dtype(dtype: str) -> None:
     data = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)

@@ -89,6 +89,7 @@ def test_declarations_win_over_dtypes() -> None:
     ("cells", "declaration", "words"),
     [
         (["u", "v"], numeric(), ["'a'", "declared numeric", "ssba.categorical()"]),
+        ([True, False], numeric(), ["'a'", "convert it to numbers", "leave the declaration out"]),
         (["u", "v", "w"], boolean(), ["'a'", "declared boolean", "3 values"]),
         (["u", "v"], ordinal(["u", "w"]), ["'a'", "'v'", "not among the declared levels"]),
         ([1.0, math.inf], None, ["'a'", "infinite"]),

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support import TORCH, on_torch
 
-from ssba.columns.features import Feature, boolean, categorical, integer, numeric, ordinal
+from ssba.columns.features import Declaration, Feature, boolean, categorical, integer, numeric, ordinal
 from ssba.columns.space import Grid, build_space, grid
 from ssba.errors import SchemaError
 
@@ -282,6 +282,31 @@ def test_a_query_outside_what_the_dtype_can_hold_is_refused(value: int) -> None:
     space, _ = build_space(pd.DataFrame({"a": np.array([0, 200], dtype=np.uint8)}))
     with pytest.raises(SchemaError, match="'a'"):
         space.encode_row({"a": value})
+
+
+@pytest.mark.parametrize(
+    ("cells", "declared"),
+    [
+        (np.array([0.0, 1.0]), integer(low=0.2, high=0.8)),
+        (np.array([0.0, 1.0]), numeric(step=5, low=1, high=4)),
+        (np.array([0, 1], dtype=np.int8), integer(low=200)),
+        (np.array([0, 1], dtype=np.float32), numeric(low=0.1, high=0.1)),
+    ],
+)
+def test_a_declared_range_without_a_legal_value_is_refused(cells: Any, declared: Declaration) -> None:
+    with pytest.raises(SchemaError, match=r"column 'a' is declared from .* no value that it can hold"):
+        build_space(pd.DataFrame({"a": cells}), {"a": declared})
+
+
+def test_a_constant_column_stays_within_its_declared_range() -> None:
+    """It cannot change, so that no row would be feasible."""
+    data, refused = pd.DataFrame({"a": [2.0, 2.0]}), "outside the declared range.*cannot change"
+    with pytest.raises(SchemaError, match=f"row 0, column 'a': 2.0 is {refused}"):
+        build_space(data, {"a": numeric(low=3)})
+    space, _ = build_space(data, {"a": numeric(low=1)})
+    assert space.encode_row({"a": 5.0}).tolist() == [5.0]
+    with pytest.raises(SchemaError, match=f"column 'a': 0.5 is {refused}"):
+        space.encode_row({"a": 0.5})
 
 
 @given(st.floats(-1e6, 1e6))

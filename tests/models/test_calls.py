@@ -6,6 +6,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import torch
 import xgboost
@@ -49,6 +50,8 @@ class TestErrors:
             (lambda rows: np.full(60, np.nan), "gave nan for row 0"),
             (lambda rows: np.full((60, 2), np.inf), r"gave \[inf, inf\] for row 0"),
             (lambda rows: np.zeros((60, 2, 2)), r"shape \(60, 2, 2\)"),
+            (lambda rows: pd.array([pd.NA] + [True] * 59), "gave no answer for row 0"),
+            (lambda rows: pd.Series([np.nan] + ["u"] * 59), "gave no answer for row 0.*one label a row"),
             (lambda rows: rows[:, 0] * 9, r"floats from -.*value_between"),
         ],
     )
@@ -74,6 +77,10 @@ class TestErrors:
             ),
             (lambda rows: np.array(["1.5"] * 60, dtype=object), "type object, first '1.5'"),
             (lambda rows: rows, r"shape \(60, 3\)"),
+            (
+                lambda rows: pd.array([1.0] * 4 + [pd.NA] + [1.0] * 55, dtype=object),
+                "gave no answer for row 4.*one finite number a row.*row 4 of the batch",
+            ),
             (
                 lambda rows: np.where(np.arange(60) == 4, np.nan, 1.0),
                 "gave nan for row 4.*row 4 of the batch",
@@ -123,6 +130,12 @@ class TestErrors:
         for ask in (adapted.labels, adapted.output, adapted.verdict):
             with pytest.raises(ModelError, match="batch of 120 rows, gave 60 answers"):
                 ask(np.vstack([X, X]))
+
+    def test_a_null_that_no_sample_row_got_is_no_label(self) -> None:
+        adapted = adapt(lambda rows: pl.Series(rows[:, 0], nan_to_null=True) > 0, X)
+        for ask in (adapted.labels, adapted.output, adapted.verdict):
+            with pytest.raises(ModelError, match=r"gave no answer for row 1.*one label a row"):
+                ask(np.array([[0.0], [np.nan]]))
 
     def test_a_probability_that_leaves_the_unit_interval_later(self) -> None:
         adapted = adapt(lambda rows: rows[:, 0] / 10 + 0.5, X)

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.people import PATIENT, PEOPLE, SMALL, WEIGHTS, X, at_risk, plane
+from tests.support import every
 
 import ssba
 
@@ -54,6 +55,20 @@ class TestConstraints:
             assert row["smoker"] in {"yes", "former"}
             assert row["smoker"] == "yes" or row["age"] >= 62
             assert ask_about(row) == "fine"
+
+    def test_a_range_declared_beyond_the_data_can_be_met(self) -> None:
+        older = ssba.Explainer(at_risk, PEOPLE, target="fine", features={"age": ssba.integer(low=90)})
+        found = older.explain(PATIENT)
+        assert found.status == "found"
+        assert every(one.values["age"] >= 90 for one in found.counterfactuals)
+        assert found.counterfactuals == older.explain(PATIENT, ["age <= 200"]).counterfactuals
+
+    @pytest.mark.filterwarnings("ignore:column 'stress' holds a single value")
+    def test_a_constant_column_in_the_way_is_named(self) -> None:
+        calm = ssba.Explainer(at_risk, PEOPLE.assign(stress=0.5), target="fine")
+        found = calm.explain({**PATIENT, "stress": 0.5}, ["stress <= 0.25", "age <= 50"])
+        assert (found.status, found.clash) == ("infeasible", ("stress <= 0.25",))
+        assert "Column 'stress' holds a single value in the background data" in found.sentence
 
     def test_a_single_constraint_needs_no_list(self, people: ssba.Explainer) -> None:
         listed = people.explain(PATIENT, [ssba.fixed("systolic")])

@@ -63,6 +63,12 @@ def test_declared_kinds_win() -> None:
     assert "come from dtypes" in table.sentence
 
 
+def test_data_outside_the_declared_range_show_its_end() -> None:
+    beyond = {"age": ssba.integer(low=90), "stress": ssba.numeric(high=-9)}
+    table = explainer(features=beyond).columns
+    assert (table["age"].range, table["stress"].range) == ((90, 90), (-9, -9))
+
+
 def test_it_prints_as_a_table() -> None:
     lines = repr(explainer().columns).splitlines()
     assert lines[0].startswith("7 columns, 3 of them of a kind that comes from their values")

@@ -86,6 +86,25 @@ class TestSentence:
         assert 'the constraint "chol >= 900"' in told
         assert "each other" not in told
 
+    def test_infeasible_names_the_columns_of_the_clash_that_are_constant(self) -> None:
+        columns = tuple(
+            ssba.results.Column(name, "numeric", data_low=0.0, data_high=high)
+            for name, high in (("chol", 500.0), ("max HR", 0.0), ("ca", 0.0))
+        )
+        infeasible = replace(
+            FOUND,
+            status=ssba.results.Status.INFEASIBLE,
+            counterfactuals=(),
+            columns=columns,
+            options=ssba.Options(max_changes=1),
+            clash=("chol >= 300", "`max HR` >= 1", "max_changes=1"),
+        )
+        assert infeasible.sentence.endswith(
+            "drop or relax one of them. Column 'max HR' holds a single value in the background data and is "
+            "held fixed; give data in which it varies if it may change."
+        )
+        assert "fixed" not in replace(infeasible, clash=("chol >= 300",)).sentence
+
     def test_already_there(self) -> None:
         told = replace(
             FOUND, status=ssba.results.Status.ALREADY_THERE, prediction="well", counterfactuals=()

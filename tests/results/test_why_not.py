@@ -56,11 +56,16 @@ def test_a_contradiction_is_told_as_one() -> None:
     why = WhyNot("infeasible", "healthy", clash=("age <= 30", "age >= x.age"), relaxations=(ONLY_FEASIBLE,))
     assert why.best is None
     assert why.sentence == (
-        'No row meets the constraints at once: "age <= 30" and "age >= x.age" contradict each other. '
+        'No row can meet the constraints at once: "age <= 30" and "age >= x.age" contradict each other. '
         "A relaxation that leaves feasible rows: let age go up to 61 instead of 30; "
         "none of them was found to reach it."
     )
     assert "no row was found that reaches the target" in ONLY_FEASIBLE.sentence
+
+
+def test_a_single_constraint_contradicts_nothing_but_the_columns() -> None:
+    why = WhyNot("infeasible", "healthy", clash=("age <= 30",))
+    assert why.sentence.startswith('No row can meet the constraint "age <= 30". ')
 
 
 def test_where_nothing_helps_that_is_said() -> None:

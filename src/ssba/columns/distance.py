@@ -24,6 +24,8 @@ from ssba.errors import ArgumentError, SchemaError
 
 # Squares of numbers between these neither vanish nor overflow.
 _SMALLEST, _LARGEST = 1e-150, 1e150
+# A spread from here on leaves no room for sums of differences.
+_WIDEST = 1e300
 
 
 def is_lost(distance: Array) -> Array:
@@ -85,7 +87,10 @@ class Distance:
         if isinstance(self.scale, Mapping):
             scale = _per_column(features, self.scale, "scale")
         else:
-            scale = _spread(Z, self.scale or ("range" if self.norm == "gower" else "std"))
+            # What overflows is refused by name.
+            with np.errstate(over="ignore", invalid="ignore"):
+                scale = _spread(Z, self.scale or ("range" if self.norm == "gower" else "std"))
+            _refuse_too_wide(features, scale)
         weight = _per_column(features, self.weights or {}, "weights")
         discrete = np.array([feature.is_discrete for feature in features], dtype=bool)
         return Metric(self.norm, scale, weight, discrete)
@@ -253,6 +258,17 @@ def _spread(Z: NDArray[np.float64], scale: ScaleName) -> NDArray[np.float64]:
     coarser = np.where(deviation > 0, deviation, 1.0)
     # The deviation of equal numbers may be rounding dust.
     return np.where(extent > 0, np.where(desired > 0, desired, coarser), 1.0)
+
+
+def _refuse_too_wide(features: Sequence[Feature], scale: NDArray[np.float64]) -> None:
+    """Refuse columns with numbers too far apart for distances: what is added up would be infinite."""
+    for feature, spread in zip(features, scale.tolist(), strict=True):
+        if not spread < _WIDEST:
+            raise SchemaError(
+                f"column {feature.name!r} holds numbers from {feature.data_low:g} to {feature.data_high:g}, "
+                f"too far apart to be measured (a spread of {_WIDEST:g} or more); correct them, or give the "
+                "column in a larger unit"
+            )
 
 
 def least_distance(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:

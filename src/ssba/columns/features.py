@@ -172,19 +172,30 @@ class Feature:
         return self.kind in ("ordinal", "categorical", "boolean")
 
     @property
+    def counts(self) -> bool:
+        """Whether the two values are 0 and 1, or False and True: constraints may calculate with them."""
+        return self.kind == "boolean" and self.levels == (0, 1)
+
+    @property
     def is_zero_one(self) -> bool:
         """Whether the two values are the numbers 0 and 1, so that they are their own codes."""
-        return self.kind == "boolean" and self.levels == (0, 1) and not isinstance(self.levels[0], bool)
+        return self.counts and not isinstance(self.levels[0], bool)
 
     @property
     def number_step(self) -> float | None:
         """The step of a column's numbers; None where any number will do, or where there are none."""
-        return 1.0 if self.is_zero_one else self.step
+        return 1.0 if self.counts else self.step
 
     @property
     def is_constant(self) -> bool:
         """Whether the background data holds a single value."""
         return not self.data_low < self.data_high
+
+    @property
+    def accepted(self) -> tuple[float, float]:
+        """Between what a number may lie: what the dtype holds; of a constant column, as declared besides."""
+        low, high = self.storable
+        return (max(low, self.low), min(high, self.high)) if self.is_constant else (low, high)
 
     def code(self, value: Any) -> float:
         """Encode one user value; NaN for a missing one.
@@ -264,9 +275,16 @@ class Feature:
         return days
 
     def _in_range(self, number: float, value: Any) -> float:
+        least, most = self.accepted
+        if least <= number <= most:
+            return number
         low, high = self.storable
         if low <= number <= high:
-            return number
+            raise SchemaError(
+                f"column {self.name!r}: {value!r} is outside the declared range, {self.low:g} to "
+                f"{self.high:g}, and cannot change, since the background data hold a single value; declare a "
+                "range with this value, or give data in which the column varies"
+            )
         if high == LARGEST_EXACT:
             raise SchemaError(inexact_number(self.name, number))
         ends = [date_text(end) if self.kind == "date" else f"{end:g}" for end in (low, high)]

@@ -23,10 +23,13 @@ ColumnWriter = Callable[[NDArray[np.float64]], Any]
 
 @dataclass(frozen=True)
 class Library:
-    """How one frame library makes a series like another one, takes rows of it, and joins a frame."""
+    """How one frame library makes a series like another one, takes rows of it, and joins a frame.
+
+    Of `numbers` the last argument tells whether NaN stays, instead of the library's own missing cell.
+    """
 
     series: Callable[[Sequence[Any], Any], Any]
-    numbers: Callable[[NDArray[np.float64], Any], Any]
+    numbers: Callable[[NDArray[np.float64], Any, bool], Any]
     moments: Callable[[NDArray[np.datetime64], Any], Any]
     take: Callable[[Any, NDArray[np.int64]], Any]
     frame: Callable[[Sequence[Any], Any], Any]
@@ -51,7 +54,7 @@ def library_of(native: Any) -> Library:
 def _pandas() -> Library:
     import pandas as pd
 
-    def numbers(values: NDArray[np.float64], like: Any) -> Any:
+    def numbers(values: NDArray[np.float64], like: Any, keeps_nan: bool) -> Any:
         if isinstance(like.dtype, np.dtype):
             return values.astype(like.dtype)
         return pd.Series(values).astype(like.dtype).array
@@ -79,9 +82,8 @@ def _pandas() -> Library:
 def _polars() -> Library:
     import polars as pl
 
-    def numbers(values: NDArray[np.float64], like: Any) -> Any:
-        series = pl.Series(values, nan_to_null=like.null_count() > 0 or not like.dtype.is_float())
-        return series.cast(like.dtype)
+    def numbers(values: NDArray[np.float64], like: Any, keeps_nan: bool) -> Any:
+        return pl.Series(values, nan_to_null=not keeps_nan).cast(like.dtype)
 
     return Library(
         series=lambda values, like: pl.Series(values=list(values), dtype=like.dtype),
@@ -96,9 +98,8 @@ def _polars() -> Library:
 def _pyarrow() -> Library:
     import pyarrow as pa
 
-    def numbers(values: NDArray[np.float64], like: Any) -> Any:
-        missing = np.isnan(values) if like.null_count or not pa.types.is_floating(like.type) else None
-        return pa.array(values, mask=missing).cast(like.type)
+    def numbers(values: NDArray[np.float64], like: Any, keeps_nan: bool) -> Any:
+        return pa.array(values, mask=None if keeps_nan else np.isnan(values)).cast(like.type)
 
     def take(table: Any, rows: NDArray[np.int64]) -> Any:
         if pa.types.is_string_view(table.type):
@@ -142,14 +143,19 @@ def frame_writer(native: Any, features: Sequence[Feature]) -> Writer:
     library = library_of(native)
     columns = [native_column(native, position) for position in range(len(features))]
     template = nw.to_native(nw.from_native(native, eager_only=True).head(0))
-    if dtype := _shared_float_dtype(columns, features):
-        return lambda Z: library.matrix(Z.astype(dtype, copy=False), template)
     writers = [
         _column_writer(library, feature, column) for feature, column in zip(features, columns, strict=True)
     ]
-    return lambda Z: library.frame(
-        [write(Z[:, position]) for position, write in enumerate(writers)], template
-    )
+    dtype = _shared_float_dtype(columns, features)
+    has_nan_only = all(_keeps_nan(column) for column in columns)
+
+    def write(Z: NDArray[np.float64]) -> Any:
+        # A matrix can say that a cell is missing by NaN only.
+        if dtype is not None and (has_nan_only or not np.isnan(Z).any()):
+            return library.matrix(Z.astype(dtype, copy=False), template)
+        return library.frame([write(Z[:, position]) for position, write in enumerate(writers)], template)
+
+    return write
 
 
 def _shared_float_dtype(columns: Sequence[Any], features: Sequence[Feature]) -> Any:
@@ -170,6 +176,14 @@ def _is_numpy_like(column: Any) -> bool:
     return not hasattr(column, "iloc") or isinstance(column.dtype, np.dtype)
 
 
+def _keeps_nan(column: Any) -> bool:
+    """Tell whether a missing number is NaN: in NumPy's dtypes, and where the data hold NaN and no null."""
+    if hasattr(column, "iloc"):
+        return isinstance(column.dtype, np.dtype)
+    series = nw.from_native(column, series_only=True)
+    return series.dtype.is_float() and not series.null_count() and bool(series.is_nan().any())
+
+
 def _holds_numbers(column: Any) -> bool:
     return bool(nw.from_native(column, series_only=True).dtype.is_numeric())
 
@@ -178,7 +192,8 @@ def _column_writer(library: Library, feature: Feature, column: Any) -> ColumnWri
     if feature.kind == "date":
         return lambda days: library.moments(moments_of(days), column)
     if not feature.has_levels or (feature.is_zero_one and _holds_numbers(column)):
-        return lambda values: library.numbers(values, column)
+        keeps_nan = _keeps_nan(column)
+        return lambda values: library.numbers(values, column, keeps_nan)
     table = _level_table(library, feature, column)
     missing = len(feature.levels)
 

@@ -115,12 +115,46 @@ def _whole_step(column: RawColumn, declaration: Declaration) -> float:
     )
 
 
+def stray_text(column: RawColumn) -> str | None:
+    """Say which cell keeps a column of numbers from being read as such; None where no cell is a number.
+
+    >>> stray_text(RawColumn("chol", "text", ["233", "n/a?", "250"], "str"))
+    "column 'chol' holds 'n/a?' in row 1, which is no number; correct the cell, or leave it empty"
+    """
+    if column.family != "text":
+        return None
+    cells = [(row, cell) for row, cell in enumerate(column.cells) if not is_missing(cell)]
+    strays = [(row, cell) for row, cell in cells if not _reads_as_number(cell)]
+    commas = [cell for _, cell in strays if _reads_as_number(str(cell).replace(",", "."))]
+    if not strays or (len(strays) == len(cells) and not commas):
+        return None
+    row, cell = strays[0]
+    by_comma = len(commas) == len(strays)
+    remedy = "write decimals with a point" if by_comma else "correct the cell, or leave it empty"
+    return f"column {column.name!r} holds {cell!r:.60} in row {row}, which is no number; {remedy}"
+
+
+def _reads_as_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _numbers(column: RawColumn, kind: str) -> Any:
     if not isinstance(column.cells, np.ndarray):
+        if (stray := stray_text(column)) is not None:
+            raise SchemaError(f"{stray} (the column is declared {kind})")
         example = next(iter(_present(column)), None)
+        other = (
+            "leave the declaration out: constraints calculate with truth values as 0 and 1"
+            if column.family == "boolean"
+            else f"declare it as text: {declaring(column.name, 'categorical')}"
+        )
         raise SchemaError(
             f"column {column.name!r} is declared {kind}, but it holds {example!r} (dtype {column.dtype}); "
-            f"convert it to numbers, or declare it as text: {declaring(column.name, 'categorical')}"
+            f"convert it to numbers, or {other}"
         )
     return column.cells
 

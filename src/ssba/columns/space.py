@@ -344,7 +344,7 @@ def _checked_numbers(feature: Feature, numbers: Matrix, nullable: bool, named: R
         bad |= np.isfinite(numbers) & (numbers != np.round(numbers))
     if feature.is_zero_one:
         bad |= np.isfinite(numbers) & (numbers != 0) & (numbers != 1)
-    low, high = feature.storable
+    low, high = feature.accepted
     bad |= (numbers < low) | (numbers > high)
     if bad.any():
         row = int(np.argmax(bad))
@@ -400,9 +400,22 @@ def build_space(
     )
     layout = layout_of(data, [column.name for column in columns])
     space = Space(found, nullable, grid(found, [column.single for column in columns]), layout, writer)
+    _refuse_empty_ranges(space)
     named = partial(frames.row_name, data)
     encoded = [encode_column(*triple, named) for triple in zip(found, columns, nullable, strict=True)]
     return space, np.stack(encoded, axis=1)
+
+
+def _refuse_empty_ranges(space: Space) -> None:
+    """Refuse declared ranges in which no value is legal: nothing could ever be found."""
+    low, high = space.declared_range
+    for j in np.flatnonzero(space.grid.ceil(low) > space.grid.floor(high)).tolist():
+        feature, dtype = space.features[j], space.layout.dtypes[j].name
+        steps = f" and multiples of {feature.step:g}" if feature.step else ""
+        raise SchemaError(
+            f"column {feature.name!r} is declared from {feature.low:g} to {feature.high:g}, where there is "
+            f"no value that it can hold (dtype {dtype}{steps}); declare a wider range"
+        )
 
 
 def without_far_cells(space: Space, Z: Matrix, data: Any) -> Matrix:

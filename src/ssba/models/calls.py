@@ -11,12 +11,14 @@ from typing import Any, Literal, NoReturn, final
 import numpy as np
 
 from ssba.arrays import namespace, sigmoid, softmax
+from ssba.columns.features import is_missing
 from ssba.errors import ModelError
 from ssba.models.answers import Array, Model, Output, fingerprint, first_highest, in_64_bits, plain
 from ssba.models.on_device import OnDevice
 from ssba.models.prepared import Prepared
 
 _CELLS_SHOWN = 12
+_CHECK_ROW = "check that row: a missing cell or an extreme value the model was not trained for"
 
 Beyond = Literal["refused", "numbers", "logits"]
 """What one column of floats outside [0, 1] means where the user did not ask for numbers."""
@@ -60,8 +62,11 @@ def as_array(answer: Any) -> Array:
     return np.asarray(answer)
 
 
-def as_labels(call: Call, answer: Array, rows: Any) -> Array:
-    """Check that there is one label a row; a single column is unwrapped."""
+def as_labels(call: Call, answer: Array, rows: Any, classes: tuple[Any, ...] = (None,)) -> Array:
+    """Check that there is one label a row; a single column is unwrapped.
+
+    None is a label only where it is one of the classes, as for a model that answered so to sample rows.
+    """
     labels = one_column(answer)
     if labels.ndim != 1:
         came = f"gave {_what_came(answer)}"
@@ -69,6 +74,7 @@ def as_labels(call: Call, answer: Array, rows: Any) -> Array:
         raise call.error(rows, came, "one label a row (multi-output models are not supported)", fix)
     if labels.dtype.kind == "f":
         check_finite(call, labels, rows, "labels without NaN or infinity")
+    _check_given(call, labels, rows, "one label a row", or_none=None in classes)
     return labels
 
 
@@ -97,8 +103,19 @@ def check_finite(call: Call, answer: Array, rows: Any, expected: str) -> None:
         return
     position = int(np.argwhere(~finite)[0][0])
     came = f"gave {answer[position].tolist()} for row {position}"
-    fix = "check that row: a missing cell or an extreme value the model was not trained for"
-    raise call.error(rows, came, expected, fix, position=position)
+    raise call.error(rows, came, expected, _CHECK_ROW, position=position)
+
+
+def _check_given(call: Call, answer: Array, rows: Any, expected: str, *, or_none: bool = False) -> None:
+    """Refuse answers that are missing, such as null, and show the first row that got one."""
+    # Most objects are labels of text; to look at each of these by itself takes long.
+    if answer.dtype.kind != "O" or set(map(type, answer.flat)) == {str}:
+        return
+    missing = (i for i, cell in enumerate(answer.flat) if is_missing(cell) and not (or_none and cell is None))
+    if (place := next(missing, None)) is None:
+        return
+    position = place * len(answer) // answer.size
+    raise call.error(rows, f"gave no answer for row {position}", expected, _CHECK_ROW, position=position)
 
 
 def one_column(answer: Array) -> Array:
@@ -128,6 +145,7 @@ def _names_and_cells(rows: Any, position: int) -> tuple[list[str], list[Any]]:
 
 
 def _as_floats(call: Call, answer: Array, rows: Any, expected: str) -> Array:
+    _check_given(call, answer, rows, expected)
     # An array of Python objects is read again from its items, so that text never passes as a number.
     plain = np.array(answer.tolist()) if answer.dtype.kind == "O" else answer
     if plain.dtype.kind not in "fiu":
@@ -227,7 +245,7 @@ def labels_model(trial: Trial, classes: tuple[Any, ...]) -> Model:
     call = trial.call
 
     def labels(rows: Any) -> Output:
-        return Output(labels=as_labels(call, call(rows), rows))
+        return Output(labels=as_labels(call, call(rows), rows, classes))
 
     seen = Output(labels=trial.answer)
     mark = fingerprint(trial.name, classes, seen)

@@ -53,11 +53,14 @@ class Column:
 
     @property
     def range(self) -> tuple[Any, Any]:
-        """The lowest and the highest value in the data, within declared bounds; None without an order."""
+        """The lowest and the highest value in the data, within declared bounds; None without an order.
+
+        Where no value of the data is within, both are the declared bound that is nearest to them.
+        """
         feature = self.feature
         if feature.is_discrete or self.data_low is None or self.data_high is None:
             return None, None
-        low, high = max(feature.data_low, feature.low), min(feature.data_high, feature.high)
+        low, high = np.clip([feature.data_low, feature.data_high], feature.low, feature.high).tolist()
         return feature.value(low), feature.value(high)
 
     @property

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssba.json_form import JsonForm
-from ssba.results.text import join
+from ssba.results.text import clash_words, join
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ConstraintCheck(JsonForm):
     def sentence(self) -> str:
         """What the check found, in a few plain sentences."""
         if self.clash:
-            return f"No row can meet the constraints at once: {_quoted(self.clash)} contradict each other."
+            return f"{clash_words(self.clash)}."
         if not self.settled:
             return "It was not settled whether any row meets all constraints; use fewer if-then rules."
         free = f"{_changeable(self)} may change." if self.may_change else "No column may change."

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssba.arguments import listing
+from ssba.constraints.language.parser import constraint
 from ssba.constraints.language.tree import column_text
+from ssba.constraints.language.tree import columns as constraint_columns
+from ssba.errors import ConstraintError
 from ssba.models.targets import Probability
 
 _MOST_LISTED = 5
@@ -190,12 +193,34 @@ def _relaxable(explanation: "Explanation") -> tuple[str, ...]:
 
 
 def _infeasible(explanation: "Explanation") -> str:
-    return (
-        f"No row can meet the constraints at once: {_listed(explanation.clash)} contradict each other "
-        "for this query; drop or relax one of them."
-        if len(explanation.clash) > 1
-        else f"No row can meet the constraint {_listed(explanation.clash)} for this query; drop or relax it."
-    )
+    which = "it" if len(explanation.clash) == 1 else "one of them"
+    return f"{clash_words(explanation.clash)} for this query; drop or relax {which}.{_constant(explanation)}"
+
+
+def _constant(explanation: "Explanation") -> str:
+    """Say which columns of the clash cannot change, whatever the constraints say."""
+    named = {name for text in explanation.clash for name in _columns_of(text)}
+    held = [one.name for one in explanation.columns if one.name in named and one.feature.is_constant]
+    return f" {capital(constant_columns(held))}." if held else ""
+
+
+def _columns_of(text: str) -> frozenset[str]:
+    try:
+        return frozenset(constraint_columns(constraint(text)))
+    except ConstraintError:
+        # Limits that options set are no constraints, and speak of no column.
+        return frozenset()
+
+
+def clash_words(clash: Sequence[str]) -> str:
+    """Say that no row meets constraints: one that nothing can meet, or several that clash.
+
+    >>> clash_words(["a >= 5"]), clash_words(["a >= 5", "a <= 3"])[-43:]
+    ('No row can meet the constraint "a >= 5"', '"a >= 5" and "a <= 3" contradict each other')
+    """
+    if len(clash) == 1:
+        return f"No row can meet the constraint {_listed(clash)}"
+    return f"No row can meet the constraints at once: {_listed(clash)} contradict each other"
 
 
 def _already_there(explanation: "Explanation") -> str:
@@ -401,6 +426,11 @@ def join(words: Iterable[str]) -> str:
     """
     *most, last = list(words) or ["nothing"]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def capital(words: str) -> str:
+    """Begin a sentence."""
+    return words[:1].upper() + words[1:]
 
 
 def constant_columns(names: Sequence[str]) -> str:

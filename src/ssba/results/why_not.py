@@ -6,7 +6,7 @@ from typing import Any
 
 from ssba.json_form import JsonForm
 from ssba.results.plan import change_words
-from ssba.results.text import columns, join, show
+from ssba.results.text import capital, clash_words, columns, join, show
 
 _MOST_TOLD = 3
 _MOST_BINDINGS = 5
@@ -94,7 +94,7 @@ class Relaxation:
     @property
     def sentence(self) -> str:
         """What to relax, and what that gives."""
-        what = _capital(join(self.words))
+        what = capital(join(self.words))
         if not self.flips:
             return f"{what}: then the constraints can be met, but no row was found that reaches the target."
         distance = "" if self.distance is None else f", at a distance of {show(self.distance)}"
@@ -176,7 +176,7 @@ def _sentences(why: WhyNot) -> Iterator[str]:
 
 def _obstacle(why: WhyNot) -> str:
     if why.status == "infeasible":
-        return f"No row meets the constraints at once: {_quoted(why.clash)} contradict each other."
+        return f"{clash_words(why.clash)}."
     if not why.bindings:
         return f"No feasible row was found that reaches {why.target}, and no constraint alone holds it back."
     verb = "holds" if len(why.bindings) == 1 else "hold"
@@ -216,7 +216,3 @@ def _table(relaxations: Sequence[Relaxation]) -> str:
         distance = "" if one.distance is None else show(one.distance)
         lines.append((join(one.words), size, "yes" if one.flips else "no", distance, instead))
     return columns(lines)
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

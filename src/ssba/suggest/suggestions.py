@@ -244,7 +244,7 @@ def _by_name(feature: Feature, meaning: Meaning, youngest: float | None) -> tupl
         rule, why = "grows", "by its name: people under 18, of whom there are some, only get taller"
     if rule == "past" and not feature.has_levels:
         rule, why = "grows", "by its name: it counts what lies in the past"
-    if rule == "grows" and (feature.is_zero_one or not feature.is_discrete):
+    if rule == "grows" and (feature.counts or not feature.is_discrete):
         return (increase(feature.name).text,), why
     if rule == "grows":
         why += "; its levels have no order here, so it is held (declare it ordinal to let it grow)"

@@ -1,5 +1,6 @@
 """An opened project: which columns the model takes, what is said about columns, and its explainers."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +41,31 @@ def test_a_unit_alone_leaves_the_kind_to_the_data() -> None:
     assert (declared["oldpeak"].kind, declared["oldpeak"].step) == ("numeric", 0.1)
     assert (declared["chol"].kind, declared["chol"].unit) == ("integer", "mg/dl")
     assert "sex" not in declared, "only a meaning is said about it"
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (
+            ["3.5", "n/a?", "4"],
+            "holds 'n/a?' in row 1, which is no number; correct the cell, or leave it empty",
+        ),
+        (["3,5", "2,25", "4"], "holds '3,5' in row 0, which is no number; write decimals with a point"),
+    ],
+)
+@pytest.mark.parametrize("said", [{"unit": "k$"}, {"kind": "numeric"}])
+def test_a_cell_that_is_no_number_is_named(cells: list[str], told: str, said: dict[str, str]) -> None:
+    table = loans().table.iloc[:3].assign(income=cells)
+    project = replace(with_settings(features={"income": said}), table=table)
+    with pytest.raises(SchemaError, match=f"features.income: .*column 'income' {re.escape(told)}"):
+        _ = project.declarations
+
+
+def test_a_unit_of_a_column_of_words_is_refused() -> None:
+    table = loans().table.iloc[:3].assign(income=["much", "some", "3rd"])
+    project = replace(with_settings(features={"income": {"unit": "k$"}}), table=table)
+    with pytest.raises(ArgumentError, match="unit says nothing about a column of kind categorical"):
+        _ = project.declarations
 
 
 def test_levels_and_bounds_are_declared() -> None:

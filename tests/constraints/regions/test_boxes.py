@@ -1,5 +1,6 @@
 """What constraints leave of single columns, and how far default ranges give way."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 from tests.support import Setting, setting
 
-from ssba.columns.features import integer
+from ssba.columns.features import Declaration, integer, numeric
 from ssba.constraints.constraint import constraint
 from ssba.constraints.regions.region import Region
 
@@ -43,6 +44,29 @@ def test_the_other_side_has_no_end_where_its_default_would_contradict() -> None:
     assert high > 1e15
     bounded = setting(pd.DataFrame({"a": [0, 5, 2]}), {"a": integer(high=30)})
     assert ends(bounded, "a", "a >= 7", query={"a": 1}) == [(7, 30)]
+
+
+@pytest.mark.parametrize(
+    ("declared", "wanted"),
+    [
+        (integer(low=7), (7, math.inf)),
+        (integer(low=7, high=30), (7, 30)),
+        (integer(low=3, high=30), (3, 5)),
+        (integer(high=-2), (-math.inf, -2)),
+        (numeric(step=2, high=-1), (-math.inf, -2)),
+    ],
+)
+def test_the_default_gives_way_to_a_declared_range_that_it_would_contradict(
+    declared: Declaration, wanted: tuple[float, float]
+) -> None:
+    where = setting(pd.DataFrame({"a": [0.0, 5.0, 2.0]}), {"a": declared})
+    assert ends(where, "a", query={"a": 1.0}) == [wanted]
+
+
+def test_the_default_gives_way_where_no_legal_value_of_it_is_left() -> None:
+    # Of the multiples of 0.5 the data's range has 80 and none from 80.1 on.
+    where = setting(pd.DataFrame({"a": [0.0, 80.3]}), {"a": numeric(step=0.5)})
+    assert ends(where, "a", "a >= 80.1", query={"a": 1.0}) == [(80.5, math.inf)]
 
 
 @pytest.mark.parametrize(

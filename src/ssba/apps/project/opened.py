@@ -14,7 +14,7 @@ from ssba.apps.project.settings import FeatureSettings, ProjectSettings, as_labe
 from ssba.apps.project.target import first_possible
 from ssba.columns.features import Declaration, Kind, unknown_columns
 from ssba.columns.frames import RawColumn, read_columns
-from ssba.columns.inference import infer_feature
+from ssba.columns.inference import infer_feature, stray_text
 from ssba.errors import ArgumentError, ModelError, SchemaError, TargetError
 from ssba.index import BoundarySet
 
@@ -143,6 +143,8 @@ def _declaration(said: FeatureSettings, column: RawColumn) -> Declaration:
     kind = said.kind or shown.kind
     given = said.model_dump(include={"levels", "low", "high", "step", "unit"}, exclude_none=True)
     if strangers := [key for key in given if key not in _TAKES[kind]]:
+        if said.kind is None and (stray := stray_text(column)) is not None:
+            raise SchemaError(f"{strangers[0]} is said of numbers, but {stray}")
         takes = ", ".join(_TAKES[kind]) or "nothing but a meaning"
         raise ArgumentError(f"{strangers[0]} says nothing about a column of kind {kind}, which takes {takes}")
     if kind == shown.kind:

@@ -226,7 +226,7 @@ def _by_flags(fact: Inequality, flags: list[str], query: Query) -> list[Conjunct
     if 2 ** len(flags) > MOST_ALTERNATIVES:
         raise ConstraintError(
             f"a comparison of {len(flags)} columns that hold 0 and 1 can be met in too many separate ways; "
-            "declare them as ssba.integer(low=0, high=1)"
+            "give them as numbers that are declared ssba.integer(low=0, high=1)"
         )
     for chosen in itertools.product((0, 1), repeat=len(flags)):
         values = dict(zip(flags, chosen, strict=True))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from ssba.arguments import is_number
 from ssba.columns.features import Feature, declaring, unknown_columns
 from ssba.constraints.language.facts import dated, level_code, levelled
 from ssba.constraints.language.tree import (
@@ -85,14 +86,18 @@ def _ensure_values(feature: Feature, values: Iterable[Value]) -> None:
 
 def _ensure_numeric(feature: Feature, why: str) -> None:
     if not _holds_numbers(feature):
+        could_be = all(map(is_number, feature.levels))
+        remedy = (
+            f"declare it: {declaring(feature.name, 'numeric')}" if could_be else "give the data in numbers"
+        )
         raise ConstraintError(
             f"column {feature.name!r} is {feature.kind}, but {why}; compare it with its levels "
-            f"({', '.join(map(repr, feature.levels))}), or declare it: {declaring(feature.name, 'numeric')}"
+            f"({', '.join(map(repr, feature.levels))}), or {remedy}"
         )
 
 
 def _holds_numbers(feature: Feature) -> bool:
-    return feature.is_zero_one or not feature.levels
+    return feature.counts or not feature.levels
 
 
 def _ensure_calculable(side: Arithmetic, features: Mapping[str, Feature]) -> None:
@@ -191,6 +196,6 @@ def _ensure_range(comparison: Comparison, features: Mapping[str, Feature]) -> No
 
 def _place(feature: Feature, value: Value) -> float:
     """Return where a value lies among those of a column; beside 0 and 1 there are other numbers."""
-    if feature.is_zero_one and isinstance(value, Number):
+    if feature.counts and isinstance(value, Number):
         return float(value.value)
     return level_code(feature, value)

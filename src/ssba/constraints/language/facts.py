@@ -284,12 +284,13 @@ def levelled(
 ) -> Feature | None:
     """Return the first feature with levels that two sides of a comparison name; None if numbers are compared.
 
-    Columns of 0 and 1 are numbers where an order is asked for, or where another number is on the other side.
+    Columns of 0 and 1, or of truth values, are numbers where an order is asked for, or where another number
+    is on the other side.
     """
     sides = (left, right)
     named = [features[side.column] for side in sides if isinstance(side, New | Old)]
     with_levels = [feature for feature in named if feature.levels]
-    if all(feature.is_zero_one for feature in with_levels):
+    if all(feature.counts for feature in with_levels):
         calculates = any(isinstance(side, Arithmetic) for side in sides) or len(with_levels) < len(named)
         if calculates or operator not in ("==", "!="):
             return None
@@ -358,7 +359,7 @@ def _inequality(left: Expression, operator: Operator, right: Expression, query: 
         slack = _slack(terms, (one, other), query)
     if all(coefficient == 0 for _, coefficient in terms):
         return Settled(_compare(Fraction(0), operator, number, slack), columns)
-    numbers = [column for column in columns if not query.features[column].is_zero_one]
+    numbers = [column for column in columns if not query.features[column].counts]
     real = len(numbers) > 1 and any(query.features[column].is_real for column in numbers)
     fact = Inequality(terms, operator, number, slack, _short(columns, query), real)
     if len(terms) > 1:

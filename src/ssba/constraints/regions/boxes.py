@@ -79,14 +79,16 @@ class Ranges:
         """Return the ends of each column, before they are rounded to legal values.
 
         A side that nobody asks about ends where data and query do. A default never contradicts what is asked
-        for: where it would, that side has no end.
+        for or declared: where it would, that side has no end.
         """
         low, high = self.default
         low, high = np.minimum(low, box.wide_low), np.maximum(high, box.wide_high)
-        asked_low, asked_high = box.asked_low > -math.inf, box.asked_high < math.inf
-        low = np.where(asked_low | box.open_low | (low > box.asked_high), -math.inf, low)
-        high = np.where(asked_high | box.open_high | (high < box.asked_low), math.inf, high)
         declared_low, declared_high = self.space.declared_range
+        least = self.space.grid.ceil(np.maximum(box.asked_low, declared_low))
+        most = self.space.grid.floor(np.minimum(box.asked_high, declared_high))
+        asked_low, asked_high = box.asked_low > -math.inf, box.asked_high < math.inf
+        low = np.where(asked_low | box.open_low | (low > most), -math.inf, low)
+        high = np.where(asked_high | box.open_high | (high < least), math.inf, high)
         return (
             np.maximum(np.maximum(low, box.lower), declared_low),
             np.minimum(np.minimum(high, box.upper), declared_high),
