@@ -267,3 +267,50 @@ class TestMany:
         assert (together <= by_hand).all()
         inside = ((Z >= X.min(axis=0)) & (Z <= X.max(axis=0))).all(axis=1)
         assert (together >= (by_hand & inside)).all()
+
+
+class TestLevels:
+    """A line of numbers and levels by labels: the nearest move is known for each set of levels."""
+
+    NAMES = ("p", "q", "r", "s")
+    EFFECT = np.array([0.9, -0.7, 1.3, -1.1])
+
+    def rows(self) -> pd.DataFrame:
+        rng = np.random.default_rng(2)
+        numbers = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+        return numbers.assign(**{name: rng.choice(["no", "yes"], 300) for name in self.NAMES})
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        levels = (rows[list(self.NAMES)] == "yes").to_numpy(dtype=float)
+        return rows[["a", "b", "c"]].to_numpy() @ WEIGHTS + levels @ self.EFFECT
+
+    def nearest(self, move: pd.DataFrame) -> float:
+        """How far the line is from the best feasible row, whatever changes from there on."""
+        units = np.linalg.norm(WEIGHTS * self.rows()[["a", "b", "c"]].std(ddof=0).to_numpy())
+        gap = 6 - float(self.score(move)[0])
+        has = (move[list(self.NAMES)].iloc[0] == "yes").to_numpy()
+        gains = np.sort(np.where(has, -self.EFFECT, self.EFFECT))[::-1]
+        best = np.cumsum(np.concatenate([[0], gains]))
+        return min(float(np.hypot(np.sqrt(n), max(0, gap - best[n]) / units)) for n in range(5))
+
+    def test_the_move_is_near_the_best_by_labels(self) -> None:
+        rows = self.rows()
+        explainer = ssba.Explainer(
+            lambda asked: self.score(asked) > 6, rows, target=True, distance=ssba.Distance("l2", scale="std")
+        )
+        queries = rows[self.score(rows) < 0][:20]
+        rules = [ssba.within(name, amount=0.3) for name in "abc"] + [ssba.fixed("r", "s")]
+        over = []
+        for (_, query), answer in zip(
+            queries.iterrows(), explainer.explain_many(queries, rules), strict=True
+        ):
+            assert answer.bounded is not None
+            assert answer.bounded.distance_to_boundary is not None
+            best = pd.DataFrame([query])
+            for name, weight in zip("abc", WEIGHTS, strict=True):
+                best[name] += 0.3 * np.sign(weight)
+            best["p"], best["q"] = "yes", "no"
+            over.append(answer.bounded.distance_to_boundary / self.nearest(best))
+        assert len(over) == 20
+        assert 1 - 1e-6 < min(over)
+        assert max(over) < 1.001

@@ -95,3 +95,17 @@ def test_a_wrong_number_of_replies_is_an_error() -> None:
 
 def test_no_searches_ask_nothing() -> None:
     drive([], lambda asked: pytest.fail("asked"))
+
+
+def test_a_question_that_is_put_off_is_asked_again_with_the_next_ones() -> None:
+    logs: list[Log] = [[], [], []]
+    asked_together: list[list[int]] = []
+
+    def ask(asked: Sequence[tuple[int, int]]) -> list[int | None]:
+        asked_together.append([number for number, _ in asked])
+        waiting = len({number for number, _ in asked}) > 1
+        return [None if waiting and number == 0 else answer(question) for number, question in asked]
+
+    drive([search(i, length, logs[i]) for i, length in enumerate([1, 2, 3])], ask)
+    assert asked_together == [[0, 1, 2], [0, 1, 2], [0, 2], [0]]
+    assert [len(log) for log in logs] == [1, 2, 3]

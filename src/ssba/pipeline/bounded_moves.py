@@ -23,8 +23,12 @@ from ssba.search.starts import Pool
 
 # Background rows that a climb by score starts from, and what one may spend.
 _CLIMBED_FROM, _ROWS_A_CLIMB = 4, 1500
-# Alternating projections between region and boundary settle quickly; each round searches once.
-_ROUNDS, _ROWS_A_ROUND = 4, 800
+# Alternating projections between region and boundary settle quickly; each round searches once from each way.
+# With half the rows the 30 of 60 patients of the heart data that have no answer end up to 2% farther.
+_ROUNDS, _ROWS_A_ROUND = 4, 1600
+# Ways that begin near known boundary points: by labels several, as no score tells which of these leads on.
+# With one of them the same patients end 3 to 6% farther, for half of the rows.
+_WAYS_BY_SCORES, _WAYS_BY_LABELS = 1, 3
 # The search goes on from so many of the rows that reached the target after all.
 _FOLLOWED = 3
 
@@ -85,9 +89,11 @@ def _toward_boundary(
 
     First the feasible rows nearest to known boundary points, the explainer's own and those of a set, are
     asked about: one may reach the target after all. Otherwise both the best of them and the feasible row
-    with the best score are brought nearer to the boundary, in all regions side by side.
+    with the best score, to which one climbs first, are brought nearer to the boundary, in all regions side by
+    side.
     """
     archives, ways, metric = state.bounded_archives, list[_Way](), state.engine.metric
+    most = _WAYS_BY_SCORES if state.engine.judging.gives_margins else _WAYS_BY_LABELS
     for archive in archives:
         if state.limits.is_over():
             break
@@ -96,11 +102,10 @@ def _toward_boundary(
         known = approach(archive.region, metric, np.concatenate([own, *near]))
         found.append(known)
         yield from _last_resort(state, archive, known.rows)
-        ways += _ways(archive, known)
+        yield from _climb(state, archive)
+        ways += _ways(archive, known, most)
     yield from _go_nearer(state, ways)
     found += [way.best for way in ways]
-    for archive in archives:
-        yield from _climb(state, archive)
 
 
 @dataclass
@@ -123,11 +128,12 @@ class _Way:
         return np.asarray(nearer.rows if self.is_open else nearer.rows[:0])
 
 
-def _ways(archive: Archive, known: Approach) -> list[_Way]:
+def _ways(archive: Archive, known: Approach, most: int) -> list[_Way]:
     """Return the ways that begin at the best of the known rows, and at the row with the best score."""
     if not len(known.rows):
         return []
-    ways = [_Way(archive, known)]
+    _, first = np.unique(known.rows, axis=0, return_index=True)
+    ways = [_Way(archive, known.take([number])) for number in np.sort(first)[:most]]
     if archive.miss is not None and (archive.miss != known.rows[0]).any():
         row, point = archive.miss[None, :], known.points[:1]
         ways.append(_Way(archive, Approach(row, point, archive.metric.distance(row, point))))

@@ -351,17 +351,18 @@ def _note_end(state: QueryState) -> None:
 
 
 def run_stages(states: States, stages: Sequence[Searching[None]]) -> None:
-    """Drive a stage of each query to its end; queries share model calls and searches."""
+    """Drive a stage of each query to its end; queries share model calls and searches.
+
+    Hunts wait until all queries wait for theirs, so that they are one search.
+    """
 
     def answer(asked: Sequence[tuple[int, Any]]) -> list[Any]:
-        hunts = {number: one for number, one in asked if isinstance(one, Hunt)}
-        rows = {number: one for number, one in asked if number not in hunts}
-        answers: dict[int, Any] = dict(
-            zip(hunts, hunt([(states[number], one) for number, one in hunts.items()]), strict=True)
-        )
+        rows = {number: one for number, one in asked if not isinstance(one, Hunt)}
+        if not rows:
+            return hunt([(states[number], one) for number, one in asked])
         replies = _replies([(states[number], one) for number, one in rows.items()])
-        answers.update(zip(rows, replies, strict=True))
-        return [answers[number] for number, _ in asked]
+        answers = dict(zip(rows, replies, strict=True))
+        return [answers.get(number) for number, _ in asked]
 
     drive(stages, answer)
 
@@ -386,13 +387,14 @@ def _replies(asked: Sequence[tuple[QueryState, Matrix | Freely]]) -> list[Reply]
 
 def drive(
     searches: Sequence[Generator[Question, Answered, None]],
-    ask: Callable[[Sequence[tuple[int, Question]]], Sequence[Answered]],
+    ask: Callable[[Sequence[tuple[int, Question]]], Sequence[Answered | None]],
     side_by_side: int = 256,
 ) -> None:
     """Run all searches to their end; `ask` gets the open questions of many at once, with their numbers.
 
-    A search sees only the replies to its own questions, so it takes the same way alone or among others.
-    At most `side_by_side` run at a time; as one ends the next begins.
+    Its answer to a question may be None for now: then it is asked again with the next ones. A search sees
+    only the replies to its own questions, so it takes the same way alone or among others. At most
+    `side_by_side` run at a time; as one ends the next begins.
     """
     waiting = iter(range(len(searches)))
     open_questions: dict[int, Question] = {}
@@ -409,5 +411,8 @@ def drive(
             return
         asked = list(open_questions.items())
         open_questions.clear()
-        for (number, _), reply in zip(asked, ask(asked), strict=True):
-            advance(number, reply)
+        for (number, question), reply in zip(asked, ask(asked), strict=True):
+            if reply is None:
+                open_questions[number] = question
+            else:
+                advance(number, reply)

@@ -1,12 +1,14 @@
 """The bounded move (paper, section 3.1): the feasible row nearest to the boundary."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from ssba.columns.distance import Metric
 from ssba.constraints.regions.region import Region
-from ssba.search.regions import Matrix, Vector
+from ssba.search.regions import Matrix, Numbers, Vector
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,11 @@ class Approach:
     rows: Matrix
     points: Matrix
     distances: Vector
+
+    def take(self, which: Sequence[int] | Numbers) -> Self:
+        """Return some of the rows."""
+        numbers = np.asarray(which, dtype=np.int64)
+        return type(self)(self.rows[numbers], self.points[numbers], self.distances[numbers])
 
 
 def approach(region: Region, metric: Metric, boundary: Matrix, most: int = 64) -> Approach:
@@ -29,7 +36,7 @@ def approach(region: Region, metric: Metric, boundary: Matrix, most: int = 64) -
     rows, filled = rows[fine], filled[fine]
     distances = metric.distance(rows, filled)
     order = np.argsort(distances, kind="stable")[:most]
-    return Approach(rows[order], filled[order], distances[order])
+    return Approach(rows, filled, distances).take(order)
 
 
 def nearest_to_box(region: Region, metric: Metric, boundary: Matrix, most: int = 256) -> Matrix:
