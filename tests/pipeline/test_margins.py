@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.problems import half_space
 
 import ssba
+from ssba.results.prose import paragraph
 
 RNG = np.random.default_rng(21)
 X = RNG.uniform(-3, 3, size=(400, 4))
@@ -61,6 +62,33 @@ class TestBall:
         assert explanation.best is None
         assert explanation.evidence.proof is None
         assert "with margin=ball(0.5)" in explanation.sentence
+
+    @pytest.mark.parametrize("by_labels", [False, True])
+    def test_where_no_row_has_room_the_move_flips_and_is_said_to(self, *, by_labels: bool) -> None:
+        rules = ["x0 <= 1", "x1 >= -0.2", "x2 <= 0.5", "x3 == x.x3"]
+        model = plane if by_labels else LOGISTIC
+        explanation = ssba.Explainer(model, X, target=True, distance=ssba.Distance(scale="none")).explain(
+            [0.0] * 4, rules, margin=1.0
+        )
+        assert explanation.status == "bounded"
+        assert explanation.bounded is not None
+        assert explanation.bounded_flips
+        assert explanation.bounded.prediction is True
+        # It lies well beyond the nearest row that flips, and nothing is said of a boundary ahead of it.
+        assert row_of(explanation.bounded) @ WEIGHTS > 2.3
+        assert explanation.bounded.distance_to_boundary is None
+        assert explanation.obstacles == ()
+        assert "reaches True without that" in explanation.sentence
+        assert "still predicts" not in paragraph(explanation)
+
+    def test_a_plan_to_a_move_without_room_says_that_it_reaches(self) -> None:
+        explanation = PLANE.explain(
+            [0.0] * 4, ["x0 <= 1", "x1 >= -0.2", "x2 <= 0.5", "x3 == x.x3"], margin=1.0
+        )
+        plan = PLANE.plan(explanation)
+        assert not plan.reached
+        assert plan.steps[-1].reached
+        assert "do reach, but not with all that was asked for beside it" in plan.sentence
 
     def test_a_query_that_is_there_but_has_no_room_gets_an_answer(self) -> None:
         just_inside = list(WEIGHTS * (2.01 / NORM**2))

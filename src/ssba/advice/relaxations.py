@@ -20,6 +20,8 @@ from ssba.options import Ball, Options
 _MOST_ROUNDS = 40
 # A move within this share of a range from its end stands at the end.
 _NEAR_END = 0.02
+# A margin gets less in steps of this share, down to one of them.
+_LESS_MARGIN = 0.01
 
 Row = Mapping[str, Any]
 
@@ -153,8 +155,9 @@ def _less_margin(margin: Any) -> Ladder:
     return Ladder(
         at,
         lambda amount: f"ask for margin={at(amount).text} instead of {margin.text}",
-        most=0.999 * size,
+        most=tidy((1 - _LESS_MARGIN) * size),
         scale=size,
+        step=tidy(_LESS_MARGIN * size),
         base=size,
         sign=-1.0,
     )

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ssba.results import Counterfactual, Explanation, Plan
 from ssba.results.plan import change_words, gives_values
-from ssba.results.text import is_value, kinds_line, show, show_both, shown_lines
+from ssba.results.text import is_value, kinds_line, short_of_target, show, show_both, shown_lines
 
 _WRAPS = ("meaning", "change", "why")
 
@@ -30,7 +30,7 @@ def print_explanation(console: Console, explanation: Explanation, meanings: Mapp
         if explanation.counterfactuals and len(answers) > 1:
             console.print(f"Answer {number} of {len(answers)}\n", style="bold")
         elif not explanation.counterfactuals:
-            console.print("The bounded move, which does not reach the target\n", style="bold")
+            console.print(f"The bounded move, which {short_of_target(explanation)}\n", style="bold")
         console.print(_answer_table(explanation, answer, meanings))
         console.print()
     for line in (*shown_lines(explanation), *kinds_line(explanation, "`ssba check`")):

@@ -303,6 +303,25 @@ def judge(goal: Goal, output: Output, classes: tuple[Any, ...] | None) -> Reply:
     return Reply(margin >= 0, margin)
 
 
+def reaches(goal: Goal, prediction: Any, score: float | None) -> bool:
+    """Tell whether a row reaches the goal, from its prediction and score as `shown` has them.
+
+    >>> reaches(Leave("ill"), "well", 0.6), reaches(probability("well", at_least=0.7), "well", 0.6)
+    (True, False)
+    """
+    match goal:
+        case Reach(label):
+            return bool(prediction == label)
+        case Leave(label):
+            return bool(prediction != label)
+        case Probability(_, at_least, at_most):
+            return score is not None and at_least <= score <= at_most
+        case ValueBetween(low, high):
+            return bool(low <= prediction <= high)
+        case _:
+            assert_never(goal)
+
+
 def height(goal: Goal, scores: Array, *, probabilities: bool) -> Array:
     """Return a number for each row whose sign is the margin's, and that rises more evenly.
 

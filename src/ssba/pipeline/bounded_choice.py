@@ -45,11 +45,15 @@ class Offer:
 
 @dataclass(frozen=True)
 class Move:
-    """A feasible row as written, what the model says about it, and by how much it misses the goal."""
+    """A feasible row as written, what the model says about it, and by how much it misses the goal.
+
+    `lacks_room` tells that it reaches the goal; how much room it has is not known.
+    """
 
     row: Vector
     output: Output
     margin: float | None
+    lacks_room: bool
     distance: float
     to_go: float | None
     point: Vector | None
@@ -62,9 +66,12 @@ class Move:
 
     def rank(self, *, by_score: bool) -> tuple[float, float, float]:
         """Return what orders moves, the best first; of equal ones the nearest to the query."""
-        assert self.margin is not None
         to_go = math.inf if self.to_go is None else float(f"{self.to_go:.9g}")
-        return (-self.margin, to_go, self.distance) if by_score else (to_go, -self.margin, self.distance)
+        short = 0.0 if self.margin is None else -self.margin
+        if self.lacks_room:
+            # Before all others, those with the best scores first.
+            return (-math.inf, short, self.distance)
+        return (short, to_go, self.distance) if by_score else (to_go, short, self.distance)
 
 
 @dataclass
@@ -94,7 +101,10 @@ class Choice:
 
     @property
     def wanted(self) -> int:
-        """How many of the offers to look at now. By labels the first move is as good as any behind it."""
+        """How many of the offers to look at now.
+
+        By labels the first move is as good as any behind it.
+        """
         if self.state.engine.judging.gives_margins:
             return self.most - len(self.moves) - len(self.passed_over)
         return 0 if self.moves or len(self.passed_over) >= self.most else 1
@@ -139,9 +149,34 @@ def choice_of(state: QueryState, approaches: Sequence[Approach], most: int | Non
     starts = [archive.region.start for archive in state.bounded_archives]
     points = np.concatenate([one.points for one in approaches]) if near else None
     scored = [Offer.near(state, row, points) for row in (*state.found.climbed, *misses)]
-    offers = [*near[:1], *scored, *near[1:], *(Offer.near(state, row, points) for row in starts)]
+    offers = [
+        *_deepest(state),
+        *near[:1],
+        *scored,
+        *near[1:],
+        *(Offer.near(state, row, points) for row in starts),
+    ]
     usual = _MOST_CHECKED if state.options.radius is None else _CHECKED_WITH_BALLS
     return Choice(state, offers, usual if most is None else most)
+
+
+def _deepest(state: QueryState) -> list[Offer]:
+    """Return, where room is asked for, rows that reach without it: those with the best scores.
+
+    By labels those that are farthest from known boundary points, and from the nearest row that reaches.
+    """
+    if state.options.radius is None or not state.found.has_hits:
+        return []
+    own = state.engine.background.own_boundary(state.query.goal, state.limits.is_over)
+    rows = np.unique(state.found.hits, axis=0)
+    points = np.concatenate([own, state.found.nearest_row[None, :]])
+    depth = np.min([state.engine.metric.distance(rows, point) for point in points], axis=0)
+    rows = rows[np.argsort(-depth, kind="stable")[:_MOST_CHECKED]]
+    margins = goal_reply(state, verdicts(state.engine.judging, rows, state.x)).margin
+    state.spent.verified_rows += len(rows)
+    if margins is not None:
+        rows = rows[np.argsort(-margins, kind="stable")]
+    return [Offer(row) for row in rows[:_CHECKED_WITH_BALLS]]
 
 
 def chosen_from(choices: Sequence[Choice]) -> Sequence[Choice]:
@@ -190,11 +225,15 @@ def _moves(offered: Sequence[tuple[QueryState, Offer]]) -> list[Move]:
         state.spent.verified_rows += 1
         own, row, point = output.take(slice(i, i + 1)), offer.row, offer.point
         to_go = None if point is None else float(engine.metric.distance(row[None, :], point)[0])
-        moves.append(Move(row, own, _margin(state, own), far[i], to_go, point))
+        moves.append(Move(row, own, *_miss(state, own), far[i], to_go, point))
     return moves
 
 
-def _margin(state: QueryState, output: Output) -> float | None:
-    """Return by how much a row misses or reaches, rounded so that it is the same in every batch."""
-    margins, step = goal_reply(state, output).margin, state.engine.judging.margin_step
-    return None if margins is None else float(step * np.round(margins[0] / step))
+def _miss(state: QueryState, output: Output) -> tuple[float | None, bool]:
+    """Return by how much a row misses or reaches, rounded so that it is the same in every batch.
+
+    And whether it reaches, though perhaps without the room that was asked for.
+    """
+    reply, step = goal_reply(state, output), state.engine.judging.margin_step
+    margin = None if reply.margin is None else float(step * np.round(reply.margin[0] / step))
+    return margin, state.options.radius is not None and bool(reply.reached[0])

@@ -48,7 +48,9 @@ def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
             state.spent.ran_out = True
         if best is not None:
             state.found.bounded = counterfactual(state, best.row, best.output, best.to_go)
-            state.found.obstacles = obstacles_of(state, best.row, best.point)
+            # What is between a boundary point and a row beyond the boundary stops nothing.
+            if not best.lacks_room:
+                state.found.obstacles = obstacles_of(state, best.row, best.point)
 
 
 def nearest_moves(states: States) -> None:
@@ -64,7 +66,13 @@ def nearest_moves(states: States) -> None:
 def _approached(
     states: States, boundary: EncodedPoints | None
 ) -> Iterator[tuple[QueryState, list[Approach]]]:
-    """Approach the boundary for all queries; yield those whose approach found no answer on its way."""
+    """Approach the boundary for all queries; yield those whose approach found no answer on its way.
+
+    Queries with rows that reach the target without enough room are there.
+    """
+    short_of_room = [state for state in states if state.options.radius is not None and state.found.has_hits]
+    yield from ((state, []) for state in short_of_room)
+    states = [state for state in states if all(state is not one for one in short_of_room)]
     if not states:
         return
     give_starts(states, boundary)

@@ -11,7 +11,7 @@ from ssba.columns.distance import Norm
 from ssba.columns.layout import Layout, RowLabel
 from ssba.errors import ArgumentError
 from ssba.json_form import JsonForm, build, kind_of, to_plain
-from ssba.models.targets import Goal
+from ssba.models.targets import Goal, reaches
 from ssba.options import Budget, Options
 from ssba.results import notebook, tables, text
 from ssba.results.cohort.summary import Cohort, cohort_of
@@ -166,7 +166,8 @@ class Explanation(JsonForm):
     bounded : Counterfactual or None
         The bounded move where no feasible flip was found: it does not reach the target. Of the feasible rows
         found it has the best score where a probability or a number is asked for; else it is the nearest to
-        the boundary. Without changes it is the query itself: nothing better was found.
+        the boundary. Where rows reach the target, but not with the margin asked for, it is one of these, with
+        much room. Without changes it is the query itself: nothing better was found.
     obstacles : tuple of Obstacle
         What stops the bounded move: the constraints that the nearest boundary point known breaks.
     query, prediction, score
@@ -240,6 +241,12 @@ class Explanation(JsonForm):
     def answers(self) -> tuple[Counterfactual, ...]:
         """The counterfactuals; where there are none, the bounded move."""
         return self.counterfactuals or ((self.bounded,) if self.bounded else ())
+
+    @property
+    def bounded_flips(self) -> bool:
+        """Whether the bounded move reaches the target, but not with the margin or plausibility asked for."""
+        move, goal = self.bounded, self.goal
+        return move is not None and goal is not None and reaches(goal, move.prediction, move.score)
 
     @property
     def units(self) -> dict[str, str]:

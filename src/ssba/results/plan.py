@@ -132,7 +132,11 @@ def _outcome(plan: Plan) -> str:
     if not plan.reached:
         score = _score_words(plan, plan.score, last.score_after)
         verb = "it does" if one else "they do"
-        return f"{count} toward {plan.target}, which {verb} not reach{score}: {parts}."
+        if last.reached:
+            verb = f"{verb} reach, but not with all that was asked for beside it"
+        else:
+            verb = f"{verb} not reach"
+        return f"{count} toward {plan.target}, which {verb}{score}: {parts}."
     leads = f"{count} {'leads' if one else 'lead'}"
     if last.prediction == plan.prediction or isinstance(last.prediction, float):
         return f"{leads} to {plan.target}: {parts}."

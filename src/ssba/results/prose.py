@@ -139,14 +139,15 @@ def _found(explanation: "Explanation", best: "Counterfactual", wording: Wording)
 
 
 def _bounded(explanation: "Explanation", move: "Counterfactual", wording: Wording) -> list[str]:
-    still = f"the model then still predicts {text.show(move.prediction)}{_score(move.score, move.prediction)}"
+    still = "" if explanation.bounded_flips else "still "
+    then = f"the model then {still}predicts {text.show(move.prediction)}{_score(move.score, move.prediction)}"
     target = explanation.target
     if explanation.options.limits:
         target += f" with {text.join(explanation.options.limits)}"
     return [
         _now(explanation),
         f"Within the constraints no change was found that reaches {target}.",
-        f"The feasible move that comes nearest to it is to {actions(move.changes, wording)}: {still}.",
+        f"The feasible move that comes nearest to it is to {actions(move.changes, wording)}: {then}.",
     ]
 
 

@@ -120,8 +120,10 @@ def _bounded(explanation: "Explanation") -> str:
             f"{_stops(explanation)}.{_missing(explanation)}"
         )
     left = score = ""
+    if explanation.bounded_flips:
+        left = f" and reaches {explanation.target} without that"
     if move.distance_to_boundary is not None:
-        left = f" and stays {_to_boundary(explanation, move)}"
+        left += f" and stays {_to_boundary(explanation, move)}"
     if explanation.score is not None and move.score is not None:
         number = "predicted value" if is_value(move.prediction, move.score) else "score"
         score = f", with the {number} going from {explanation.score:.3g} to {move.score:.3g}"
@@ -141,6 +143,13 @@ def _to_boundary(explanation: "Explanation", move: "Counterfactual") -> str:
     one = next((one for one in numbers if one.name in move.changes), numbers[0])
     amount = show(float(f"{far * one.scale / one.weight:.3g}"), one.unit)
     return f"{words}, as far as a change of {one.name} by {amount}"
+
+
+def short_of_target(explanation: "Explanation") -> str:
+    """Say of the bounded move what it lacks."""
+    if not explanation.bounded_flips:
+        return "does not reach the target"
+    return f"reaches the target, but not with {join(explanation.options.limits)}"
 
 
 def _stops(explanation: "Explanation") -> str:

@@ -28,7 +28,7 @@ from ssba.results import (
     WhyNot,
 )
 from ssba.results.plan import change_words
-from ssba.results.text import cell, join, show, shown_lines
+from ssba.results.text import cell, join, short_of_target, show, shown_lines
 
 _NO_ANSWER = ("bounded", "infeasible")
 _MOST_LEVELS = 40
@@ -110,7 +110,7 @@ def _answers(found: Explanation) -> Iterable[str]:
         yield f"Answer {number + 1}{chosen}, at a distance of {one.distance:.4g}:"
         yield from _numbered(one, found.units)
     if found.bounded is not None and found.bounded.changes:
-        yield "The bounded move, which does not reach the target:"
+        yield f"The bounded move, which {short_of_target(found)}:"
         yield from _numbered(found.bounded, found.units)
 
 

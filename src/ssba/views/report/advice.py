@@ -44,9 +44,10 @@ def plan_section(plan: "Plan", wording: Wording) -> Markup | None:
 
 def _plan_intro(plan: "Plan") -> str:
     order = "chosen among all orders" if plan.best_order else "chosen one at a time"
-    end = (
-        "The last one reaches the target." if plan.reached else "The last one does not reach the target yet."
-    )
+    end = "The last one does not reach the target yet."
+    if plan.steps[-1].reached:
+        limits = "" if plan.reached else ", but not with all that was asked for beside it"
+        end = f"The last one reaches the target{limits}."
     # Where the query breaks a constraint, the first steps may have to lead away from the target.
     helps = all(step.gain is None or step.gain > 0 for step in plan.steps)
     aim = ", so that early steps help most" if helps else ""
