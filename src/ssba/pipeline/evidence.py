@@ -33,6 +33,8 @@ MAX_ENUMERATED = 8000
 
 # Rows come in shells: the first has so many of the coarsest steps, each other is so many times as wide.
 _FIRST, _WIDER = 4.0, 1.5
+# Rows on an equality count as one where their distances agree in so many decimals.
+_SAME = 6
 
 
 def search_in_shells(state: QueryState) -> Asking[bool]:
@@ -214,6 +216,9 @@ def draw(states: States, attempt: int) -> None:
             _draw_block(states, lanes, (attempt, block), distances)
     for state, far, found, own in zip(states, before, distances, shares, strict=True):
         drawn = np.concatenate(found)
+        if any(archive.region.has_equality for archive, _ in own):
+            # Rows are pulled onto it, many of them to the same place, so that draws are not even.
+            drawn = np.unique(np.round(drawn, _SAME))
         if state.found.best_distance < far:
             state.found.drawn = np.empty(0)
         elif not state.was_stopped or (len(own) == 1 and len(drawn) > len(state.found.drawn)):

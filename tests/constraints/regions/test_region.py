@@ -32,7 +32,8 @@ MIXED = setting(
 QUERY = {"a": 0.5, "n": 4, "s": 1.0, "f": 0.5, "c": "u", "o": "mid"}
 BOX = MIXED.region(QUERY, "a >= x.a", "n <= 7", "c in {'v', 'w'}", "o >= x.o")
 LINES = MIXED.region(QUERY, "a + n <= 6", "s - f >= 0.25", "a - s <= 1", "c in {'u', 'w'}")
-REGIONS = {"box": BOX, "lines": LINES}
+TIES = MIXED.region(QUERY, "a + n == 4.5", "2 * a - s >= 0.25", "c in {'u', 'w'}")
+REGIONS = {"box": BOX, "lines": LINES, "ties": TIES}
 
 
 def rows_near(region: Region, count: int = 200) -> Matrix:

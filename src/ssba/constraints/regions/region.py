@@ -82,8 +82,13 @@ class Region:
         snapped = self.snap(inside)
         if self.linear is None:
             return snapped, namespace(Z).ones(Z.shape[0], dtype=bool)
-        snapped = self._mend(snapped, inside)
-        return snapped, self.contains(snapped)
+        mended = self._mend(snapped, inside)
+        fine = self.contains(mended)
+        for rounded in (snapped, mended):
+            if not self._reals_mend or bool(namespace(Z).all(fine)):
+                break
+            mended, fine = self._with_reals_moved(rounded, mended, fine)
+        return mended, fine
 
     def project(self, Z: Array) -> Array:
         """Return the nearest point of the region's relaxation (steps and whole numbers ignored)."""
@@ -92,7 +97,7 @@ class Region:
         Z = xp.where(self.held, self.x, Z)
         if self.linear is None:
             return self._clip(Z)
-        return self._shrink(self._nearest(Z, self.linear), self.linear)
+        return self._shrink(self._nearest(Z, self.linear, self.held | self.discrete), self.linear)
 
     def nearest_beyond(self, z: Array, normal: Array) -> Array:
         """Return the row nearest to the query among those as far along `normal` as `z`, steps ignored.
@@ -110,7 +115,7 @@ class Region:
             certain=xp.concat([self.linear.certain, offset]),
         )
         home = xp.where(self.discrete | xp.isnan(self.x), z, self.x)
-        return self._nearest(home[None, :], beyond)[0, :]
+        return self._nearest(home[None, :], beyond, self.held | self.discrete)[0, :]
 
     def snap(self, Z: Array) -> Array:
         """Round to legal values inside the bounds; the query's own cell counts as legal where feasible."""
@@ -182,6 +187,11 @@ class Region:
         return not bool(namespace(self.x).any(self.free & ~self.discrete & ~self.grid.stepped))
 
     @cached_property
+    def has_equality(self) -> bool:
+        """Whether rows have to meet an equality between columns."""
+        return self.linear is not None and bool(namespace(self.x).any(self.linear.thin))
+
+    @cached_property
     def _has_levels(self) -> bool:
         return bool(namespace(self.discrete).any(self.discrete))
 
@@ -216,11 +226,15 @@ class Region:
         xp = namespace(Z)
         return xp.where(self.discrete & ~self._is_allowed(Z), self.fallback, Z)
 
-    def _nearest(self, Z: Array, linear: Halfspaces) -> Array:
-        """Project on box and half-spaces in turn (Dykstra 1983), in the metric of `scale`."""
+    def _nearest(self, Z: Array, linear: Halfspaces, still: Array) -> Array:
+        """Project on box and half-spaces in turn (Dykstra 1983), in the metric of `scale`.
+
+        The `still` columns stay; half-spaces that no other column takes part in are left as they are.
+        """
         xp = namespace(Z)
-        moves = xp.where(self.held | self.discrete, xp.zeros_like(self.scale), self.scale**2) * linear.A
+        moves = xp.where(still, xp.zeros_like(self.scale), self.scale**2) * linear.A
         lengths = xp.sum(moves * linear.A, axis=1)
+        lengths = xp.where(lengths > 0, lengths, xp.full_like(lengths, math.inf))
         point = self._finite(Z)
         pulls = [xp.zeros_like(point[:, 0]) for _ in range(linear.A.shape[0])]
         pushed = xp.zeros_like(point)
@@ -263,6 +277,23 @@ class Region:
         moved = self.center + share * (Z - self.center)
         fixed = self.held | self.discrete | xp.isnan(moved) | xp.all(linear.A == 0, axis=0)
         return xp.where((share < 1) & ~fixed, moved, Z)
+
+    @cached_property
+    def _reals_mend(self) -> bool:
+        """Whether real numbers that move take part in half-spaces, beside whole numbers and steps."""
+        assert self.linear is not None
+        xp = namespace(self.x)
+        takes_part = xp.any(self.linear.A != 0, axis=0) & self.free & ~self.discrete
+        return bool(xp.any(takes_part & self.grid.stepped)) and bool(xp.any(takes_part & ~self.grid.stepped))
+
+    def _with_reals_moved(self, rounded: Array, rows: Array, fine: Array) -> tuple[Array, Array]:
+        """Move the real numbers of rounded rows into the half-spaces, where rows are not feasible yet."""
+        xp = namespace(rows)
+        assert self.linear is not None
+        still = self.held | self.discrete | self.grid.stepped
+        moved = self.snap(xp.where(still, rounded, self._nearest(rounded, self.linear, still)))
+        helps = ~fine & self.contains(moved)
+        return xp.where(helps[:, None], moved, rows), fine | helps
 
     def _mend(self, snapped: Array, inside: Array) -> Array:
         """Where rounding broke a linear row, round its cells the other way instead."""
