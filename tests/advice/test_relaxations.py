@@ -49,6 +49,19 @@ def test_constraints_and_limits_can_be_relaxed_and_permissions_cannot(context: C
     assert [one.text for one in found] == [*TEXTS[:3], *limits]
 
 
+@pytest.mark.parametrize(("lowest", "ends"), [(0.0, []), (2.0, [2.0]), (-1.0, [np.inf])])
+def test_no_range_of_what_was_never_negative_is_widened_below_zero(lowest: float, ends: list[float]) -> None:
+    data = np.random.default_rng(0).uniform([lowest, 0.0], [lowest + 1, 1.0], size=(200, 2))
+    data[:2] = [[lowest, 0.0], [lowest + 0.5, 0.5]]
+    engine = ssba.Explainer(lambda rows: rows[:, 0] < lowest + 1e-6, data, target=True)._engine
+    x = engine.space.encode_row([lowest + 0.5, 0.5])
+    context = Context(engine, x, (ssba.constraint("x1 == x.x1"),), Options())
+    _, found = conditions_of(context, {"x0": lowest, "x1": 0.5})
+    longest = [one.ladders(None)[0].most for one in found if one.is_range]
+    assert len(longest) == len(ends)
+    assert all(0 < most <= end for most, end in zip(longest, ends, strict=True))
+
+
 def test_terms_without_a_limit_leave_its_option_out(context: Context) -> None:
     terms, found = conditions_of(context, None)
     for one in found:

@@ -90,8 +90,16 @@ def conditions_of(context: Context, move: Row | None) -> tuple[Terms, list[Condi
     return Terms(constraints, context.options), [*found, *ranges, *_wishes_of(context)]
 
 
-def _ladders_of(context: Context, constraint: Constraint) -> Callable[[Row | None], list[Ladder]]:
-    return lambda wanted: ladders(constraint, context.query, context.engine.space.by_name, wanted)
+def _ladders_of(
+    context: Context, constraint: Constraint, most: float = math.inf
+) -> Callable[[Row | None], list[Ladder]]:
+    """Return what gives the ladders of a constraint, none of them longer than `most`."""
+
+    def ladders_of(wanted: Row | None) -> list[Ladder]:
+        found = ladders(constraint, context.query, context.engine.space.by_name, wanted)
+        return [replace(one, most=min(one.most, most)) for one in found]
+
+    return ladders_of
 
 
 def _ranges_of(context: Context, move: Row | None) -> list[Condition]:
@@ -112,9 +120,11 @@ def _ranges_of(context: Context, move: Row | None) -> list[Condition]:
                 bound = Constraint((Comparison((New(feature.name), Number(known)), (operator,)),))
                 place = len(context.constraints) + len(found)
                 text = f"{bound.text} (the range of the data)"
-                found.append(
-                    Condition(text, place, _ladders_of(context, bound), (feature.name,), is_range=True)
-                )
+                # What was never negative is taken for a size, which cannot be.
+                most = known if operator == ">=" and known >= 0 else math.inf
+                if most > 0:
+                    ladders_of = _ladders_of(context, bound, most)
+                    found.append(Condition(text, place, ladders_of, (feature.name,), is_range=True))
     return found
 
 
