@@ -188,7 +188,7 @@ def after(where: Setting, query: Any, margin: Any, reply: str, rows: Any, *texts
     rows = one.region.pull_in(np.array(rows, dtype=float))[0]
     one.knows(rows)
     herd = broad_steps(one.ledger, Herd(rows, np.zeros(len(rows), dtype=np.int64)))
-    pull_back(one.ledger, herd.rows, herd.at, sections=4)
+    pull_back(one.ledger, herd.rows, herd.at, within=1 / 100)
     return one
 
 
@@ -279,9 +279,9 @@ class TestPullBack:
         np.testing.assert_allclose(found, [[5 * 7 / 16, 0, 0, 0], [2.0, 0, 0, 0]])
 
     @pytest.mark.parametrize("sections", [1, 2, 5])
-    def test_more_sections_come_nearer_to_the_limit(self, sections: int) -> None:
+    def test_a_column_comes_as_near_to_the_limit_as_it_is_told(self, sections: int) -> None:
         one = by(lambda Z: (Z[:, 0] >= 2) & (Z[:, 1] >= 0.7))
-        (found,) = pulled(one, [[5.0, 3.0, 0, 0]], sections=sections)
+        (found,) = pulled(one, [[5.0, 3.0, 0, 0]], within=4.0**-sections)
         assert 2 <= found[0] <= 2 + 5 * 4.0**-sections
         assert 0.7 <= found[1] <= 0.7 + 3 * 4.0**-sections
 

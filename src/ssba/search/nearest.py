@@ -542,7 +542,7 @@ def _finely_back(search: Search) -> None:
     ledger = search.ledger
     at = search.found
     at = at[search.steps[at] & ledger.goes_on(at)]
-    pull_back(ledger, ledger.best_row[at], at, sections=SETTINGS.steps.sections)
+    pull_back(ledger, ledger.best_row[at], at, within=SETTINGS.descent.roughly)
 
 
 def _leave_out(search: Search) -> None:

@@ -245,18 +245,20 @@ def pull_back(
     rows: Matrix,
     at: Numbers,
     worthwhile: Vector | None = None,
-    sections: int = 2,
+    within: float | None = None,
 ) -> tuple[Matrix, Numbers]:
     """Take every column of each row back toward the start, as far as the target stays reached.
 
     First whole columns go back, then parts of those that had to stay, each as far as it can go alone: to
-    within ``4**-sections`` of its change. Columns with a large change come first. Rows that would lie beyond
-    what is `worthwhile` for their region even if all of them could go back together are left out.
+    `within` a share of its change, or as closely as steps are told. Columns with a large change come first.
+    Rows that would lie beyond what is `worthwhile` for their region even if all of them could go back
+    together are left out.
     """
+    within = SETTINGS.steps.widths[-1] if within is None else within
     for whole in (True, False):
         if not len(rows):
             break
-        limits = _whole_limits(ledger, rows, at) if whole else _partial_limits(ledger, rows, at, sections)
+        limits = _whole_limits(ledger, rows, at) if whole else _partial_limits(ledger, rows, at, within)
         if worthwhile is not None:
             kept = np.flatnonzero(ledger.distance(limits, at) <= worthwhile[at])
             rows, limits, at = rows[kept], limits[kept], at[kept]
@@ -278,7 +280,7 @@ def _whole_limits(ledger: Ledger, rows: Matrix, at: Numbers) -> Matrix:
     return limits
 
 
-def _partial_limits(ledger: Ledger, rows: Matrix, at: Numbers, sections: int) -> Matrix:
+def _partial_limits(ledger: Ledger, rows: Matrix, at: Numbers, within: float) -> Matrix:
     """Return the rows with every number as near to the start as it could go alone."""
     regions = ledger.regions
     start = regions.start[at]
@@ -290,7 +292,7 @@ def _partial_limits(ledger: Ledger, rows: Matrix, at: Numbers, sections: int) ->
     low, width, count = np.zeros(len(who)), 1.0, len(between)
     number = np.repeat(np.arange(len(who)), count)
     own, places = rows[who[number]], np.arange(len(number))
-    for _ in range(sections):
+    while width > within:
         shares = (low[:, None] + width * between).ravel()
         asked = own.copy()
         asked[places, column[number]] = home[number] + shares * way[number]
