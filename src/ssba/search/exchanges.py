@@ -183,7 +183,7 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
         trading.spend(ledger, rows, choose(others.rows, other), way, at, place)
         return rows
 
-    rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at)
+    rows, fine = regions.pull_in(in_blocks(traded, columns, *pairs), pairs.at, has_legal_levels=True)
     far, best = ledger.distance(rows, pairs.at), ledger.best[pairs.at]
     fine &= far < best * (1 - 1e-9)
     if not ledger.few_calls:

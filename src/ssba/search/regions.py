@@ -209,9 +209,14 @@ class Regions:
         own = choose(self.keeps_x, at) & (xp.abs(Z - x) <= xp.abs(Z - inside))
         return xp.where(own | choose(self.held, at), x, inside)
 
-    def pull_in(self, Z: Matrix, at: Numbers) -> tuple[Matrix, Mask]:
-        """Move rows to legal, feasible ones near them; the second array tells where that succeeded."""
+    def pull_in(self, Z: Matrix, at: Numbers, *, has_legal_levels: bool = False) -> tuple[Matrix, Mask]:
+        """Move rows to legal, feasible ones near them; the second array tells where that succeeded.
+
+        Where levels are legal already, and what is held is as it is, that need not be looked up.
+        """
         fine = np.ones(len(Z), dtype=bool)
+        if has_legal_levels and not self.linear.any():
+            return self.snap(Z, at), fine
         if self.has_levels:
             Z = np.where(self.discrete & ~self._is_allowed(Z, at), choose(self._fallback, at), Z)
         # Bounds hold held cells, too, but for those that are missing.
