@@ -1,6 +1,5 @@
 """Features: what a column means, said by the user or inferred from its dtype and values."""
 
-import difflib
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arguments import is_number, listed, listing, mapping, number
+from ssba.arguments import closest, is_number, listed, listing, mapping, meant, number
 from ssba.columns.dates import date_text, day_number
 from ssba.errors import ArgumentError, SchemaError
 
@@ -237,8 +236,8 @@ class Feature:
             raise SchemaError(self._unknown_level(value)) from None
 
     def _unknown_level(self, value: Any) -> str:
-        close = difflib.get_close_matches(str(value), [str(level) for level in self.levels], n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "declare more with ssba.categorical([...])"
+        near = closest(value, self.levels)
+        hint = "declare more with ssba.categorical([...])" if near is None else f"did you mean {near!r}?"
         if self.by_values:
             return (
                 f"column {self.name!r}: {value!r} is neither 0 nor 1, but the background data holds only "
@@ -350,11 +349,8 @@ def unknown_columns(wanted: Iterable[str], known: Sequence[str], where: str) -> 
     >>> unknown_columns(["chl"], ["age", "chol"], "features")
     "features: unknown column 'chl' (did you mean 'chol'?); columns are 'age', 'chol'"
     """
-    parts = []
-    for name in wanted:
-        close = difflib.get_close_matches(str(name), known, n=1)
-        parts.append(f"{name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
-    return f"{where}: unknown column {', '.join(parts)}; columns are {listing(known)}"
+    parts = ", ".join(f"{name!r}{meant(name, known)}" for name in wanted)
+    return f"{where}: unknown column {parts}; columns are {listing(known)}"
 
 
 def declared(features: Mapping[str, Declaration] | None, names: Sequence[str]) -> dict[str, Declaration]:
