@@ -4,7 +4,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -81,11 +81,13 @@ class CsvSource:
     def chunks(self, size: int) -> Iterator[Chunk]:
         with self._open() as lines:
             rows = self._rows(lines)
-            header = next(rows)
+            header = self._header(rows)
             first = place = 0
-            while cells := list(islice(rows, size)):
-                yield self._chunk(place, range(first, first + len(cells)), header, cells)
-                first, place = first + len(cells), place + 1
+            while some := list(islice(rows, size)):
+                numbers = range(first, first := first + len(some))
+                chunk = self._chunk(place, numbers, header, [cells for _, cells in some])
+                yield replace(chunk, lines=[line for line, _ in some])
+                place += 1
 
     def _chunk(self, place: int, numbers: range, header: list[str], cells: list[list[str]]) -> Chunk:
         import pandas as pd
@@ -116,19 +118,21 @@ class CsvSource:
             return gzip.open(self.file, "rt", encoding="utf-8-sig", newline="")
         return self.file.open(encoding="utf-8-sig", newline="")
 
-    def _rows(self, lines: IO[str]) -> Iterator[list[str]]:
-        """Read header and rows; blank lines are none."""
-        reader = csv.reader(lines)
+    def _rows(self, lines: IO[str]) -> Iterator[tuple[int, list[str]]]:
+        """Read header and rows, each with the line on which it begins; blank lines are none."""
+        reader, line = csv.reader(lines), 1
         try:
-            yield from (row for row in reader if row)
+            for row in reader:
+                if row:
+                    yield line, row
+                line = reader.line_num + 1
         except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise SchemaError(f"{self.file}, after line {reader.line_num}: {error}") from None
 
-    def _header(self, rows: Iterator[list[str]]) -> list[str]:
-        header = next(rows, None)
-        if not header:
-            raise SchemaError(f"{self.file} holds no header")
-        return header
+    def _header(self, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
+        for _, header in rows:
+            return header
+        raise SchemaError(f"{self.file} holds no header")
 
 
 def _with_gaps(cells: Sequence[Sequence[str]]) -> Iterator[list[str | None]]:
