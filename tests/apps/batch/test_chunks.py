@@ -90,7 +90,8 @@ def test_digest_tells_one_input_from_another(tmp_path: Path) -> None:
         (b"", "holds no header"),
         (b"age,debt,age\n", "two columns are called 'age'"),
         (b"age,debt\n", "column 'code' is missing; the model takes them"),
-        (b"age,debt,code\n1,2,\xff\n", "after line"),
+        (b"age,debt,code\n1,2,007\n1,2,\xff\n", "line 3 is not UTF-8 text; save it as UTF-8"),
+        (b"age;debt;code\n1,5;2;007\n", "the columns seem to be separated by semicolons"),
         (b'age,debt,code\n1,2,"' + b"x" * 200_000, "after line"),
     ],
 )

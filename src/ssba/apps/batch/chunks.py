@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ssba.apps.cells import read_cell
+from ssba.apps.csv_files import not_utf8, open_csv, wrong_header
 from ssba.apps.loading import by_ending
 from ssba.errors import ArgumentError, SchemaError
 from ssba.run.chunks import Chunk, KnownSource, ParquetSource, Wanted, file_digest, ids_of
@@ -68,18 +69,18 @@ class CsvSource:
     wanted: Wanted
 
     def __post_init__(self) -> None:
-        with self._open() as lines:
+        with open_csv(self.file) as lines:
             self.wanted.require(self._header(self._rows(lines)), self.file.name)
 
     def digest(self) -> str:
         return file_digest(self.file)
 
     def count(self) -> int:
-        with self._open() as lines:
+        with open_csv(self.file) as lines:
             return sum(1 for _ in self._rows(lines)) - 1
 
     def chunks(self, size: int) -> Iterator[Chunk]:
-        with self._open() as lines:
+        with open_csv(self.file) as lines:
             rows = self._rows(lines)
             header = self._header(rows)
             first = place = 0
@@ -112,12 +113,6 @@ class CsvSource:
         texts = ((one, cells[one.name]) for one in self.wanted.columns)
         return {one.name: None if text is None else read_cell(one, text) for one, text in texts}
 
-    def _open(self) -> IO[str]:
-        # A byte order mark, as Excel writes it, belongs to no name.
-        if self.file.name.lower().endswith(".gz"):
-            return gzip.open(self.file, "rt", encoding="utf-8-sig", newline="")
-        return self.file.open(encoding="utf-8-sig", newline="")
-
     def _rows(self, lines: IO[str]) -> Iterator[tuple[int, list[str]]]:
         """Read header and rows, each with the line on which it begins; blank lines are none."""
         reader, line = csv.reader(lines), 1
@@ -126,13 +121,18 @@ class CsvSource:
                 if row:
                     yield line, row
                 line = reader.line_num + 1
-        except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        except UnicodeDecodeError:
+            raise SchemaError(f"{self.file}: {not_utf8(self.file)}") from None
+        except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise SchemaError(f"{self.file}, after line {reader.line_num}: {error}") from None
 
     def _header(self, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
-        for _, header in rows:
-            return header
-        raise SchemaError(f"{self.file} holds no header")
+        _, header = next(rows, (1, []))
+        if not header:
+            raise SchemaError(f"{self.file} holds no header")
+        if problem := wrong_header(header):
+            raise SchemaError(f"{self.file}: {problem}")
+        return header
 
 
 def _with_gaps(cells: Sequence[Sequence[str]]) -> Iterator[list[str | None]]:
