@@ -1,12 +1,16 @@
 """Checking a project: what is counted, and every problem by its line."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from skops import io
 from tests.support import every
 
@@ -45,6 +49,19 @@ def test_a_sound_project_is_counted(folder: Path) -> None:
     plain = found.to_dict()
     assert plain["classes"] == [False, True]
     assert plain["looked_at"] == {"asked": 20, "broken": 5, "clashing": 0}
+
+
+def test_columns_that_the_model_does_not_look_at_are_told(folder: Path) -> None:
+    table = ROWS.assign(truth=["yes", "no"] * 10)
+    picking = make_pipeline(ColumnTransformer([("all", StandardScaler(), ["x", "y"])]), LogisticRegression())
+    project = open_choice(ProjectChoice(data=folder / "rows.csv", model=folder / "model.skops"))
+    project = replace(project, table=table, model=picking.fit(ROWS, ROWS["x"] > 9.5))
+    found = check_project(project)
+    assert found.not_taken == ("truth",)
+    assert "20 rows with 3 columns" in found.sentence
+    assert "But the model does not look at 'truth': name it in labels, id or ignore" in found.sentence
+    labelled = project.settings.model_copy(update={"labels": "truth"})
+    assert check_project(replace(project, settings=labelled)).not_taken == ()
 
 
 def test_rows_are_not_counted_where_any_other_class_is_the_target(folder: Path) -> None:

@@ -8,8 +8,10 @@ import numpy as np
 
 import ssba
 from ssba.apps.project.locations import told_at
+from ssba.apps.project.model_columns import columns_taken
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.problems import all_of
+from ssba.arguments import listing
 from ssba.errors import BoundaryFileError, ConstraintError, SsbaError
 from ssba.results.column_table import ColumnTable
 
@@ -58,6 +60,8 @@ class ProjectCheck:
         How rows stand to the constraints.
     points
         Boundary points that the project starts from; None without an index.
+    not_taken
+        Columns that count as the model's, though it does not look at them.
     """
 
     rows: int
@@ -68,6 +72,7 @@ class ProjectCheck:
     constraints: int
     looked_at: RowsUnderConstraints
     points: int | None
+    not_taken: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -87,7 +92,7 @@ class ProjectCheck:
             parts.append(f"for {looked_at.clashing} of {looked_at.asked} they contradict each other")
         if self.points is not None:
             parts.append(f"{self.points:,} boundary points")
-        return f"The project is sound: {'; '.join(parts)}."
+        return f"The project is sound: {'; '.join(parts)}.{self._about_not_taken()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
@@ -101,7 +106,16 @@ class ProjectCheck:
             "constraints": self.constraints,
             "looked_at": vars(self.looked_at),
             "points": self.points,
+            "not_taken": list(self.not_taken),
         }
+
+    def _about_not_taken(self) -> str:
+        if not self.not_taken:
+            return ""
+        them = "it" if len(self.not_taken) == 1 else "them"
+        return (
+            f" But the model does not look at {listing(self.not_taken)}: name {them} in labels, id or ignore."
+        )
 
 
 def check_project(project: OpenedProject) -> ProjectCheck:
@@ -118,7 +132,14 @@ def check_project(project: OpenedProject) -> ProjectCheck:
         constraints=len(project.settings.constraints),
         looked_at=_check_constraints(project, explainer),
         points=_points(project, explainer),
+        not_taken=_not_taken(project),
     )
+
+
+def _not_taken(project: OpenedProject) -> tuple[str, ...]:
+    names = [str(one) for one in project.rows.columns]
+    taken = columns_taken(project.model, names)
+    return () if taken is None else tuple(name for name in names if name not in taken)
 
 
 def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> RowsUnderConstraints:
