@@ -17,6 +17,8 @@ MANY = {str(number): 1 for number in range(10_001)}
     [
         ({"row": -1}, "row is -1: give 0 or more"),
         ({"row": "x"}, "row is 'x': give a whole number"),
+        ({"row": True}, "row is True: give a whole number"),
+        ({"row": 1, "answer": False}, "answer is False: give a whole number"),
         ({"row": 1, "constraints": "age == x.age"}, "constraints is 'age == x.age': give a list"),
         ({"where": {"id": [1]}}, "where.id is of type list: give text, a number, true or false"),
         ({"row": 1, "max_step": {"chol": "far"}}, "max_step.chol is 'far': give a number"),

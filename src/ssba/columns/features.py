@@ -237,7 +237,8 @@ class Feature:
 
     def _unknown_level(self, value: Any) -> str:
         near = closest(value, self.levels)
-        hint = "declare more with ssba.categorical([...])" if near is None else f"did you mean {near!r}?"
+        more = "declare more with ssba.categorical([...]), or levels = [...] for it in a project file"
+        hint = more if near is None else f"did you mean {near!r}?"
         if self.by_values:
             return (
                 f"column {self.name!r}: {value!r} is neither 0 nor 1, but the background data holds only "
@@ -249,10 +250,7 @@ class Feature:
 
     def _number(self, value: Any) -> float:
         if not is_number(value):
-            raise SchemaError(
-                f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}. "
-                f"Convert the cell, or declare the column: {declaring(self.name, 'categorical')}"
-            )
+            raise SchemaError(self._no_number(value))
         number = _as_float(value)
         if math.isinf(number):
             raise SchemaError(f"column {self.name!r}: {value!r:.60} is infinite or too large")
@@ -263,6 +261,12 @@ class Feature:
                 f"round it, or declare the column: {declaring(self.name, 'numeric')}"
             )
         return number
+
+    def _no_number(self, value: Any) -> str:
+        said = f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}."
+        if isinstance(value, str) and _is_number_text(value):
+            return f"{said} Give it as a number, without quotes: {value.strip()}"
+        return f"{said} Convert the cell, or declare the column: {declaring(self.name, 'categorical')}"
 
     def _days(self, value: Any) -> float:
         days = day_number(value)
@@ -300,6 +304,13 @@ def inexact_number(name: str, number: float) -> str:
         "in 64-bit floats, cannot tell neighbouring whole numbers apart; leave an identifier out of model "
         "and data, or turn it into text; give a quantity in a larger unit (seconds instead of nanoseconds)"
     )
+
+
+def _is_number_text(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _as_float(value: Any) -> float:

@@ -86,6 +86,11 @@ def test_the_index_is_opened(folder: Path) -> None:
     ("text", "told"),
     [
         ("target = 3", r"^ssba\.toml, line 3: target: target 3 is not a class .* classes: False, True"),
+        (
+            'target = "probability:true>0.7"',
+            r"^ssba\.toml, line 3: target: target .* is not understood; give",
+        ),
+        ('target = "probability:true>=70%"', r"^ssba\.toml, line 3: target: target .* is not understood"),
         ('labels = "lable"', r"^ssba\.toml, line 3: labels: unknown column 'lable'"),
         ('ignore = [\n"x",\n"z"]', r"^ssba\.toml, line 5: ignore\[1\]: unknown column 'z'"),
         ('ignore = ["x"]', r"^ssba\.toml, line 3: ignore\[0\]: the model takes column 'x', so it cannot be"),
@@ -160,6 +165,20 @@ def lines_told(folder: Path, text: str) -> list[str]:
 )
 def test_all_problems_of_a_stage_are_told_together(folder: Path, text: str, told: list[str]) -> None:
     assert lines_told(folder, text) == told
+
+
+def test_constraints_that_cannot_be_read_are_told_in_one_line_each_without_a_caret(folder: Path) -> None:
+    with pytest.raises(ProjectFileError) as refused:
+        checked(folder, 'constraints = ["x < 200 or y > 3", "y >="]')
+    first, second = str(refused.value).splitlines()
+    assert "found 'or' at 'or y > 3'; write two constraints" in first
+    assert "^" not in first + second
+
+
+def test_declared_bounds_of_the_columns_of_a_clash_are_told(folder: Path) -> None:
+    text = 'constraints = ["x <= 5"]\n[features.x]\nlow = 10\n[features.y]\nhigh = 3'
+    with pytest.raises(SsbaError, match=r'"x <= 5"; ssba\.toml, line 4: features\.x has low = 10\.$'):
+        checked(folder, text)
 
 
 def test_missing_model_and_missing_data_are_told_together(folder: Path) -> None:

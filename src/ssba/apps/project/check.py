@@ -1,5 +1,6 @@
 """Whether a project is sound: everything that it names is there, and fits together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,11 +13,15 @@ from ssba.apps.project.model_columns import columns_taken
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.problems import all_of
 from ssba.arguments import listing
+from ssba.constraints.constraint import constraint
+from ssba.constraints.language.tree import columns
 from ssba.errors import BoundaryFileError, ConstraintError, SsbaError
 from ssba.results.column_table import ColumnTable
 
 _ROWS = 50
 """Rows, evenly over the data, for which the constraints are looked at."""
+
+_ENDS = ("low", "high")
 
 
 @dataclass(frozen=True)
@@ -156,8 +161,23 @@ def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> Row
     found = [explainer.check_constraints(row, texts) for row in rows]
     clashing = [one for one in found if one.clash]
     if len(clashing) == len(found):
-        raise ConstraintError(f"{project.where('constraints')}: {clashing[0].sentence}")
+        said, bounds = clashing[0].sentence.removesuffix("."), _declared_bounds(project, clashing[0].clash)
+        raise ConstraintError(f"{project.where('constraints')}: {said}{bounds}.")
     return RowsUnderConstraints(len(found), sum(bool(one.broken) for one in found), len(clashing))
+
+
+def _declared_bounds(project: OpenedProject, clash: Sequence[str]) -> str:
+    """Name the declared bounds of the columns of a clash, which may be what nothing can be found for."""
+    named = {name for text in clash for name in columns(constraint(text))}
+    said = [
+        (name, end, getattr(one, end)) for name, one in project.settings.features.items() for end in _ENDS
+    ]
+    told = [
+        f"{project.where('features', name)} has {end} = {bound:g}"
+        for name, end, bound in said
+        if name in named and bound is not None
+    ]
+    return "".join(f"; {one}" for one in told)
 
 
 def _points(project: OpenedProject, explainer: ssba.Explainer) -> int | None:

@@ -58,7 +58,7 @@ def tell(problems: Sequence[SsbaError]) -> None:
         raise problems[0]
     if problems:
         # Twice the same line, as for a column that two settings misspell alike, says no more than once.
-        lines = dict.fromkeys(" ".join(str(one).split()) for one in problems)
+        lines = dict.fromkeys(one.one_line for one in problems)
         raise ProjectFileError("\n".join(lines))
 
 
