@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,27 @@ def came(value: Any) -> str:
     if value is None or isinstance(value, str | bool | numbers.Number):
         return f"{value!r:.80}"
     return f"of type {type(value).__name__}"
+
+
+def closest(given: Any, known: Iterable[Any]) -> Any:
+    """Return which of the known things was most likely meant, whatever its case; None where none is alike.
+
+    >>> closest("MALE", ["Female", "Male"]), closest("1", [0, 1]), closest("x", ["age"])
+    ('Male', 1, None)
+    """
+    by_text = {str(one).casefold(): one for one in known}
+    alike = get_close_matches(str(given).casefold(), by_text, n=1)
+    return by_text[alike[0]] if alike else None
+
+
+def meant(given: Any, known: Iterable[Any]) -> str:
+    """Ask behind a wrong name whether another was meant; nothing where none is alike.
+
+    >>> "unknown column 'AGE'" + meant("AGE", ["age", "chol"])
+    "unknown column 'AGE' (did you mean 'age'?)"
+    """
+    near = closest(given, known)
+    return "" if near is None else f" (did you mean {near!r}?)"
 
 
 def instance(who: str, value: Any, kind: type, wanted: str) -> None:

@@ -1,11 +1,10 @@
 """What a call asks of its answers beside the constraints, and what it may spend: plain, comparable data."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypedDict, final, get_args
 
-from ssba.arguments import number, one_of, whole
+from ssba.arguments import meant, number, one_of, whole
 from ssba.errors import ArgumentError
 from ssba.json_form import JsonForm
 
@@ -269,7 +268,6 @@ def options_from(options: Options | None, named: Mapping[str, Any]) -> Options:
     if strangers := [name for name in named if name not in known]:
         if "target" in strangers:
             raise ArgumentError("this call takes no target; write toward(target).explain_many(...)")
-        close = difflib.get_close_matches(strangers[0], known, n=1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ArgumentError(f"{strangers[0]!r} is not an option{meant}; the options are {', '.join(known)}")
+        near = meant(strangers[0], known)
+        raise ArgumentError(f"{strangers[0]!r} is not an option{near}; the options are {', '.join(known)}")
     return replace(options or Options(), **named) if named else options or Options()

@@ -171,6 +171,31 @@ def test_interrupted_command_leaves_with_130(monkeypatch: pytest.MonkeyPatch) ->
     assert left.value.code == 130
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize(
+    ("number", "code", "told"),
+    [
+        (signal.SIGINT, 130, "ssba: interrupted; nothing was begun\n"),
+        (signal.SIGTERM, 143, "ssba: terminated; nothing was begun\n"),
+    ],
+)
+def test_a_signal_before_a_command_begins_is_told_in_one_line(
+    number: signal.Signals,
+    code: int,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("ssba.apps.cli.commands", lambda wanted: signal.raise_signal(number))
+    before = signal.getsignal(number)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(SystemExit) as left:
+        main(["check"])
+    assert left.value.code == code
+    assert capsys.readouterr().err == told
+    assert signal.getsignal(number) is before
+
+
 def test_ctrl_c_ends_a_command_in_the_middle_of_an_explanation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

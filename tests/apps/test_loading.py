@@ -25,6 +25,12 @@ def write(path: Path, content: bytes) -> Path:
     return path
 
 
+def test_one_column_and_columns_without_a_name_are_read_as_pandas_does(tmp_path: Path) -> None:
+    assert list(read_table(write(tmp_path / "one.csv", b"a\n1\n")).columns) == ["a"]
+    table = read_table(write(tmp_path / "gaps.csv", b",a,\n0,1,2\n"))
+    assert list(table.columns) == ["Unnamed: 0", "a", "Unnamed: 2"]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".CSV"])
 def test_csv_gives_back_the_table_that_was_written(
     heart: ssba.datasets.Heart, tmp_path: Path, suffix: str
@@ -67,7 +73,13 @@ def test_csv_cells_are_whole_numbers_numbers_truths_or_text_by_column(tmp_path: 
             b"a,b\n0,2,3\n1,5,6\n",
             "cannot be read: the rows have more cells than the header has names",
         ),
-        ("a.csv", b"a\n\xff\xfe\n", "cannot be read: 'utf-8' codec"),
+        ("a.csv", b"a\n1\n\xff\xfe\n", "cannot be read: line 3 is not UTF-8 text; save it as UTF-8"),
+        ("a.csv", "name\nZo\xeb\n".encode("latin-1"), "cannot be read: line 2 is not UTF-8 text"),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16"), "cannot be read: line 1 is not UTF-8 text"),
+        ("a.csv", b"a;b\n1;2\n", "cannot be read: the columns seem to be separated by semicolons; save it"),
+        ("a.csv", b"a;b\n1,5;2,5\n", "cannot be read: the columns seem to be separated by semicolons"),
+        ("a.csv", b"a\tb\n1\t2\n", "cannot be read: the columns seem to be separated by tabs"),
+        ("a.csv", b"a,b,a\n1,2,3\n", "cannot be read: two columns are called 'a'; rename or remove one"),
         ("a.csv.gz", b"a,b\n1,2\n", "cannot be read: Not a gzipped file"),
         ("a.parquet", b"PAR1 no more of it", "cannot be read: "),
     ],

@@ -17,6 +17,8 @@ MANY = {str(number): 1 for number in range(10_001)}
     [
         ({"row": -1}, "row is -1: give 0 or more"),
         ({"row": "x"}, "row is 'x': give a whole number"),
+        ({"row": True}, "row is True: give a whole number"),
+        ({"row": 1, "answer": False}, "answer is False: give a whole number"),
         ({"row": 1, "constraints": "age == x.age"}, "constraints is 'age == x.age': give a list"),
         ({"where": {"id": [1]}}, "where.id is of type list: give text, a number, true or false"),
         ({"row": 1, "max_step": {"chol": "far"}}, "max_step.chol is 'far': give a number"),
@@ -41,6 +43,13 @@ def test_what_is_wrong_with_a_request_is_said_in_one_line(given: Any, said: str)
     assert "\n" not in str(caught.value)
 
 
+def test_a_field_that_is_none_is_told_from_those_that_are() -> None:
+    with pytest.raises(ArgumentError, match=r"^ROWS is not known \(did you mean 'rows'\?\): there are "):
+        read_request(CohortRequest, {"ROWS": [1]})
+    with pytest.raises(ArgumentError, match=r"^foo is not known: nothing can be given here$"):
+        read_request(Request, {"foo": 1})
+
+
 def test_all_problems_of_a_request_are_said_at_once() -> None:
     with pytest.raises(ArgumentError) as caught:
         read_request(RowsRequest, {"limit": 0, "offset": -1})
@@ -52,11 +61,11 @@ def test_of_very_many_problems_the_first_are_told_and_the_others_counted(
 ) -> None:
     compared: list[str] = []
 
-    def compare(name: str, known: list[str], n: int) -> list[str]:
+    def compare(name: str, known: list[str]) -> str:
         compared.append(name)
-        return known[:0]
+        return ""
 
-    monkeypatch.setattr("difflib.get_close_matches", compare)
+    monkeypatch.setattr("ssba.apps.refusals.meant", compare)
     with pytest.raises(ArgumentError) as caught:
         read_request(RowsRequest, {f"a{number:05d}{'x' * 100}": 1 for number in range(3000)})
     said = str(caught.value)

@@ -107,7 +107,7 @@ class TestExplain:
             ({"row": 6, "constraints": ["chol <"]}, ConstraintError, "chol <"),
             ({"row": 6, "target": "well"}, TargetError, "its classes: 'disease', 'no disease'"),
             ({"row": 6, "target": "value:1..2"}, TargetError, "value"),
-            ({"row": 6, "target": "probability:no disease"}, ArgumentError, "is not understood"),
+            ({"row": 6, "target": "probability:no disease"}, TargetError, "is not understood"),
         ],
     )
     def test_what_does_not_fit_is_refused_by_name(self, asked: Any, error: Any, said: str) -> None:

@@ -93,8 +93,11 @@ def test_values_are_not_missing(value: Any) -> None:
     ("feature", "value", "words"),
     [
         (PAIN, "sume", ["'pain'", "'sume'", "did you mean 'some'?"]),
+        (PAIN, "MUCH", ["'pain'", "'MUCH'", "did you mean 'much'?"]),
+        (Feature("sex", "categorical", ("Female", "Male")), "male", ["did you mean 'Male'?"]),
         (PAIN, 7, ["'pain'", "7", "'none', 'some', 'much'", "ssba.categorical"]),
-        (CHOL, "200", ["'chol'", "'200'", "not a number"]),
+        (CHOL, "200", ["'chol'", "'200'", "not a number", "without quotes: 200"]),
+        (CHOL, "high", ["'chol'", "'high'", "not a number", 'kind = "categorical"']),
         (CHOL, True, ["'chol'", "True", "not a number"]),
         (CHOL, math.inf, ["'chol'", "inf", "finite"]),
         (AGE, 1.5, ["'age'", "1.5", "not a whole number", "ssba.numeric()"]),
@@ -141,6 +144,7 @@ def test_a_feature_is_constant_where_the_data_holds_one_value() -> None:
 
 def test_unknown_columns_and_things_that_are_no_declaration_are_refused() -> None:
     assert "did you mean 'chol'?" in unknown_columns(["chl"], ["age", "chol"], "features")
+    assert "did you mean 'chol'?" in unknown_columns(["CHOL"], ["age", "chol"], "features")
     with pytest.raises(SchemaError, match="did you mean 'age'"):
         declared({"aeg": integer()}, ["age", "chol"])
     wrong: Any = {"age": "integer"}

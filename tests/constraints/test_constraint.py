@@ -110,6 +110,7 @@ def test_columns_are_those_of_the_new_row_and_of_the_query() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("foo == x.foo", "unknown column 'foo'; columns are 'age', [^;]*$"),
         ("chl > 3", "unknown column 'chl' .did you mean 'chol'.*columns are 'age', 'chol'"),
         ("job == pilot", "unknown column 'pilot'.*in quotes: 'pilot'"),
         (

@@ -71,6 +71,7 @@ class TestCheck:
                 "'diseas' is not a class of LogisticRegression; its classes: 'disease', 'no disease'",
             ),
             ("diseas", LOGISTIC, r"did you mean 'disease'\?"),
+            ("No Disease", LOGISTIC, r"did you mean 'no disease'\?"),
             ("1", INTEGERS, r"classes: 0, 1; did you mean 1 \(int, not str\)\?"),
             (7, INTEGERS, "7 is not a class of LogisticRegression; its classes: 0, 1$"),
             (["disease"], LOGISTIC, r"\['disease'\] is not a class"),

@@ -105,6 +105,20 @@ class TestSentence:
         )
         assert "fixed" not in replace(infeasible, clash=("chol >= 300",)).sentence
 
+    def test_infeasible_names_the_declared_bounds_of_the_columns_of_the_clash(self) -> None:
+        columns = (
+            ssba.results.Column("max HR", "numeric", low=300.0, data_low=0.0, data_high=200.0),
+            ssba.results.Column("age", "numeric", high=90.0, data_low=0.0, data_high=80.0),
+        )
+        infeasible = replace(
+            FOUND,
+            status=ssba.results.Status.INFEASIBLE,
+            counterfactuals=(),
+            columns=columns,
+            clash=("`max HR` <= 200",),
+        )
+        assert infeasible.sentence.endswith("drop or relax it. Declared is `max HR` >= 300.")
+
     def test_already_there(self) -> None:
         told = replace(
             FOUND, status=ssba.results.Status.ALREADY_THERE, prediction="well", counterfactuals=()

@@ -77,8 +77,24 @@ def test_what_is_about_something_else_is_refused_by_name(parts: Parts) -> None:
     assert set(Parts(parts.out, {**ABOUT, "input": "y"}).begin(force=True)) == set()
 
 
+def test_a_batch_of_which_nothing_was_finished_stands_in_nobodys_way(parts: Parts) -> None:
+    parts.begin(force=False)
+    corrected = Parts(parts.out, {**ABOUT, "input": "y"})
+    assert corrected.begin(force=False) == {}
+    corrected.add(0, chunk(0))
+    assert set(corrected.begin(force=False)) == {0}
+
+
+def test_a_batch_of_which_nothing_was_finished_lets_no_other_overwrite_the_file(parts: Parts) -> None:
+    parts.begin(force=False)
+    parts.out.write_bytes(b"of an earlier batch")
+    with pytest.raises(ArgumentError, match=r"out\.parquet is there already"):
+        parts.begin(force=False)
+
+
 def test_a_damaged_manifest_is_refused(parts: Parts) -> None:
     parts.begin(force=False)
+    parts.add(0, chunk(0))
     (parts.folder / "manifest.json").write_text("{", encoding="utf-8")
     with pytest.raises(ArgumentError, match="was not made by this version of ssba; add --force"):
         parts.begin(force=False)

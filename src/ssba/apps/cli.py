@@ -17,7 +17,16 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 import ssba
-from ssba.apps.exits import INTERRUPTED, MEANING, REFUSED, UNREAD, USAGE
+from ssba.apps.exits import (
+    INTERRUPTED,
+    MEANING,
+    REFUSED,
+    TERMINATED,
+    UNREAD,
+    USAGE,
+    Terminated,
+    sigterm_raised,
+)
 from ssba.apps.usage import is_usage, usage_line
 from ssba.errors import MissingExtra, SsbaError
 
@@ -44,12 +53,18 @@ class Wanted:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; the console script `ssba`."""
-    if missing := [package for module, package in EXTRA.items() if find_spec(module) is None]:
-        _leave(f"the command line needs {', '.join(missing)}: pip install 'ssba[cli]'", USAGE)
     wanted = Wanted()
     try:
         with _warnings_in_one_line(), _ctrl_c_leaves():
-            code = _run(wanted, arguments)
+            # Commands import much of what they need, and say themselves what becomes of their work.
+            with sigterm_raised():
+                _check_extra()
+                app = commands(wanted)
+            code = _run(app, arguments)
+    except Terminated:
+        _leave("terminated; nothing was begun", TERMINATED)
+    except KeyboardInterrupt:
+        _leave("interrupted; nothing was begun", INTERRUPTED)
     except Exception as error:
         if is_usage(error):
             _leave_by_usage(error)
@@ -59,14 +74,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     raise SystemExit(code)
 
 
-def _run(wanted: Wanted, arguments: Sequence[str] | None) -> int:
+def _check_extra() -> None:
+    if missing := [package for module, package in EXTRA.items() if find_spec(module) is None]:
+        _leave(f"the command line needs {', '.join(missing)}: pip install 'ssba[cli]'", USAGE)
+
+
+def _run(app: "typer.Typer", arguments: Sequence[str] | None) -> int:
     """Run a command, and return how to leave."""
     import typer
 
     given = None if arguments is None else list(arguments)
     try:
         # A command that leaves with a code has it returned.
-        code = commands(wanted)(args=given, prog_name="ssba", standalone_mode=False) or 0
+        code = app(args=given, prog_name="ssba", standalone_mode=False) or 0
         sys.stdout.flush()
     except typer.Abort:
         return INTERRUPTED

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ssba.apps.csv_files import not_utf8, wrong_form
 from ssba.errors import ArgumentError, SchemaError, SsbaError
 from ssba.extras import require
 
@@ -70,6 +71,8 @@ def must_exist(path: Path, called: str) -> None:
 def _read_csv(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
+    if problem := wrong_form(path):
+        raise ValueError(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -78,6 +81,8 @@ def _read_csv(path: Path) -> "pd.DataFrame":
             return pd.read_csv(path, index_col=False, low_memory=False)
         except pd.errors.ParserWarning:
             raise ValueError("the rows have more cells than the header has names") from None
+        except UnicodeDecodeError:
+            raise ValueError(not_utf8(path)) from None
 
 
 def _read_parquet(path: Path) -> "pd.DataFrame":

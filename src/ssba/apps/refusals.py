@@ -1,6 +1,5 @@
 """What is said to somebody whose request failed: one readable line, and nothing about the machine."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -8,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ssba.apps.limits import Busy
-from ssba.arguments import came
+from ssba.arguments import came, meant
 from ssba.errors import (
     ArgumentError,
     BoundaryFileError,
@@ -116,9 +115,8 @@ def _problem(one: Mapping[str, Any], known: Sequence[str], wanted: str | None) -
     if one["type"] == "missing":
         return "is missing"
     if one["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(short(str(one["loc"][-1])), known, n=1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
-        return f"is not known{meant}: there are {', '.join(known)}"
+        allowed = f"there are {', '.join(known)}" if known else "nothing can be given here"
+        return f"is not known{meant(short(str(one['loc'][-1])), known)}: {allowed}"
     if one["type"] == "too_long":
         return f"has {len(one['input']):,} entries: give at most {one['ctx']['max_length']:,}"
     return f"is {came(one['input'])}: {wanted or _wanted(one)}"

@@ -15,6 +15,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from ssba.errors import ArgumentError
 from ssba.json_form import build, hints_of, to_plain
@@ -35,12 +36,22 @@ MOST_CELLS = 10_000
 MOST_COHORT_ROWS = 1_000_000
 """Rows that a cohort names one by one."""
 
+
+def _no_truth_value(given: Any) -> Any:
+    if isinstance(given, bool):
+        raise PydanticCustomError("int_type", "Input should be a whole number")
+    return given
+
+
+Whole = Annotated[int, BeforeValidator(_no_truth_value)]
+"""A whole number; pydantic takes true for 1."""
+
 Cells = Annotated[dict[str, Cell], Field(max_length=MOST_CELLS)]
 Factors = Annotated[dict[str, float], Field(max_length=MOST_CELLS)]
 Constraints = Annotated[
     tuple[Annotated[str, Field(max_length=LONGEST_CONSTRAINT)], ...], Field(max_length=MOST_CONSTRAINTS)
 ]
-CohortRows = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=MOST_COHORT_ROWS)]
+CohortRows = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(max_length=MOST_COHORT_ROWS)]
 
 
 def read_options(given: Any) -> Options:
@@ -134,7 +145,7 @@ class Searched(Ruled):
 class Query(Request):
     """Which row is meant: one of the data, by its number or by some of its values, or a row of one's own."""
 
-    row: Annotated[int | None, Field(ge=0, description="A row of the data, counted from 0.")] = None
+    row: Annotated[Whole | None, Field(ge=0, description="A row of the data, counted from 0.")] = None
     where: Annotated[
         Cells | None,
         Field(description='Values that one row of the data has and no other: {"id": "p17"}.'),
@@ -195,7 +206,7 @@ class AdviceRequest(ExplainRequest):
 class PlanRequest(AdviceRequest):
     """Asks for the steps to an answer."""
 
-    answer: Annotated[int, Field(ge=0, description="Which of the answers, counted from 0.")] = 0
+    answer: Annotated[Whole, Field(ge=0, description="Which of the answers, counted from 0.")] = 0
     effort: Annotated[
         Factors | None, Field(description="Columns that are harder (2.0) or easier to change.")
     ] = None
@@ -211,7 +222,7 @@ class WhyNotRequest(AdviceRequest):
 class RangesRequest(AdviceRequest):
     """Asks for intervals around an answer that still reach the target."""
 
-    answer: Annotated[int, Field(ge=0, description="Which of the answers, counted from 0.")] = 0
+    answer: Annotated[Whole, Field(ge=0, description="Which of the answers, counted from 0.")] = 0
 
 
 class CertificateRequest(AdviceRequest):
@@ -225,7 +236,7 @@ class ReportRequest(AdviceRequest):
 class LeversRequest(AdviceRequest):
     """Asks which columns can flip the decision, alone or together."""
 
-    max_columns: Annotated[int, Field(ge=1, le=3, description="How many columns may change together.")] = 3
+    max_columns: Annotated[Whole, Field(ge=1, le=3, description="How many columns may change together.")] = 3
 
 
 class TryRequest(AdviceRequest):
@@ -254,8 +265,8 @@ class RowsRequest(Filtered):
         Literal["row", "score", "-score"],
         Field(description="By number, or by the score of the target: lowest first, or highest (-score)."),
     ] = "row"
-    offset: Annotated[int, Field(ge=0, description="How many matching rows to leave out first.")] = 0
-    limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows to return at most.")] = 20
+    offset: Annotated[Whole, Field(ge=0, description="How many matching rows to leave out first.")] = 0
+    limit: Annotated[Whole, Field(ge=1, le=MOST_ROWS, description="How many rows to return at most.")] = 20
 
 
 class CohortRequest(Searched, Filtered):

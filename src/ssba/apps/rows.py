@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.apps.project.opened import OpenedProject, require_column
 from ssba.apps.requests import Query
-from ssba.errors import ArgumentError
+from ssba.arguments import is_number, listing, meant
+from ssba.errors import ArgumentError, SchemaError
 from ssba.json_form import plain_or_text
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def matching_rows(project: OpenedProject, where: Mapping[str, Any], text: str = 
     for given, value in where.items():
         name = _column(project, given)
         wanted = comparable(value)
-        fits = [so_far and comparable(cell) == wanted for so_far, cell in zip(fits, table[name], strict=True)]
+        cells = [comparable(cell) for cell in table[name]]
+        if wanted is not None and wanted not in cells and name in project.rows.columns:
+            _refuse_no_value(project, name, value)
+        fits = [so_far and cell == wanted for so_far, cell in zip(fits, cells, strict=True)]
     if text:
         contained = _contain(table, text.casefold())
         fits = [so_far and found for so_far, found in zip(fits, contained, strict=True)]
@@ -69,6 +73,34 @@ def _column(project: OpenedProject, name: str) -> str:
         return project.settings.id
     require_column(project.table, name, "where")
     return name
+
+
+def _refuse_no_value(project: OpenedProject, name: str, value: Any) -> None:
+    """Refuse what a column of the model can never hold; of a name that no row has, nothing is known."""
+    import pandas as pd
+
+    column = project.table[name]
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        if not is_number(value) and not _reads_as_number(value):
+            raise SchemaError(f"where: column {name!r} holds numbers, and {value!r:.60} is none")
+        return
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return
+    said = project.settings.features.get(name)
+    levels = [*column.dropna().unique().tolist(), *((said and said.levels) or ())]
+    if comparable(value) not in map(comparable, levels):
+        known = f"known levels are {listing(dict.fromkeys(levels))}"
+        raise SchemaError(
+            f"where: column {name!r}: unknown level {value!r:.60}{meant(value, levels)}; {known}"
+        )
+
+
+def _reads_as_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, bool)
 
 
 def _contain(table: "pd.DataFrame", text: str) -> list[bool]:

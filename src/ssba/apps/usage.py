@@ -1,10 +1,9 @@
 """Wrong usage: what the command line alone shows to be wrong, said in our own words."""
 
-import difflib
 import re
-from collections.abc import Iterable
 from typing import Any
 
+from ssba.arguments import meant
 from ssba.errors import ArgumentError
 
 _QUOTED = re.compile("'(.*?)'")
@@ -33,10 +32,10 @@ def _said(error: Any, context: Any) -> str:
     if match := re.search(r"unexpected extra arguments?.* \((.*)\)$", message):
         return _unexpected(match.group(1), context)
     if match := re.match(r"No such command '(.*?)'", message):
-        return f"there is no command {match.group(1)!r}{_meant(match.group(1), context.command.commands)}"
+        return f"there is no command {match.group(1)!r}{meant(match.group(1), context.command.commands)}"
     if message.startswith("No such option"):
         known = [name for one in context.command.params for name in one.opts]
-        return f"there is no option {error.option_name}{_meant(error.option_name, known)}"
+        return f"there is no option {error.option_name}{meant(error.option_name, known)}"
     if (name := _name(getattr(error, "param", None))) is not None:
         return f"{name} {_problem(error, message)}"
     return message[:1].lower() + message[1:]
@@ -45,8 +44,8 @@ def _said(error: Any, context: Any) -> str:
 def _unexpected(arguments: str, context: Any) -> str:
     """Say that an argument is one too many; a bare number is most likely meant as a row."""
     options = [name for one in context.command.params for name in one.opts]
-    meant = f" (did you mean --row {arguments}?)" if arguments.isdigit() and "--row" in options else ""
-    return f"{arguments!r} is not expected here{meant}"
+    row = f" (did you mean --row {arguments}?)" if arguments.isdigit() and "--row" in options else ""
+    return f"{arguments!r} is not expected here{row}"
 
 
 def _name(param: Any) -> str | None:
@@ -64,12 +63,7 @@ def _problem(error: Any, message: str) -> str:
 
     if match := re.search(r"'(.*)' is not one of (.*)$", message):
         value, allowed = match.groups()
-        return f"is {value!r}{_meant(value, _QUOTED.findall(allowed))}: give one of {allowed}"
+        return f"is {value!r}{meant(value, _QUOTED.findall(allowed))}: give one of {allowed}"
     if isinstance(error.__cause__, ValidationError):
         return request_problems(error.__cause__, ())[0][1]
     return f"cannot be used: {message}" if message else "is missing"
-
-
-def _meant(given: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(given, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,6 +1,5 @@
 """Features: what a column means, said by the user or inferred from its dtype and values."""
 
-import difflib
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arguments import is_number, listed, listing, mapping, number
+from ssba.arguments import closest, is_number, listed, listing, mapping, meant, number
 from ssba.columns.dates import date_text, day_number
 from ssba.errors import ArgumentError, SchemaError
 
@@ -237,8 +236,9 @@ class Feature:
             raise SchemaError(self._unknown_level(value)) from None
 
     def _unknown_level(self, value: Any) -> str:
-        close = difflib.get_close_matches(str(value), [str(level) for level in self.levels], n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "declare more with ssba.categorical([...])"
+        near = closest(value, self.levels)
+        more = "declare more with ssba.categorical([...]), or levels = [...] for it in a project file"
+        hint = more if near is None else f"did you mean {near!r}?"
         if self.by_values:
             return (
                 f"column {self.name!r}: {value!r} is neither 0 nor 1, but the background data holds only "
@@ -250,10 +250,7 @@ class Feature:
 
     def _number(self, value: Any) -> float:
         if not is_number(value):
-            raise SchemaError(
-                f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}. "
-                f"Convert the cell, or declare the column: {declaring(self.name, 'categorical')}"
-            )
+            raise SchemaError(self._no_number(value))
         number = _as_float(value)
         if math.isinf(number):
             raise SchemaError(f"column {self.name!r}: {value!r:.60} is infinite or too large")
@@ -264,6 +261,12 @@ class Feature:
                 f"round it, or declare the column: {declaring(self.name, 'numeric')}"
             )
         return number
+
+    def _no_number(self, value: Any) -> str:
+        said = f"column {self.name!r}: {value!r} is not a number; this column is {self.kind}."
+        if isinstance(value, str) and _is_number_text(value):
+            return f"{said} Give it as a number, without quotes: {value.strip()}"
+        return f"{said} Convert the cell, or declare the column: {declaring(self.name, 'categorical')}"
 
     def _days(self, value: Any) -> float:
         days = day_number(value)
@@ -301,6 +304,13 @@ def inexact_number(name: str, number: float) -> str:
         "in 64-bit floats, cannot tell neighbouring whole numbers apart; leave an identifier out of model "
         "and data, or turn it into text; give a quantity in a larger unit (seconds instead of nanoseconds)"
     )
+
+
+def _is_number_text(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _as_float(value: Any) -> float:
@@ -350,11 +360,8 @@ def unknown_columns(wanted: Iterable[str], known: Sequence[str], where: str) -> 
     >>> unknown_columns(["chl"], ["age", "chol"], "features")
     "features: unknown column 'chl' (did you mean 'chol'?); columns are 'age', 'chol'"
     """
-    parts = []
-    for name in wanted:
-        close = difflib.get_close_matches(str(name), known, n=1)
-        parts.append(f"{name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
-    return f"{where}: unknown column {', '.join(parts)}; columns are {listing(known)}"
+    parts = ", ".join(f"{name!r}{meant(name, known)}" for name in wanted)
+    return f"{where}: unknown column {parts}; columns are {listing(known)}"
 
 
 def declared(features: Mapping[str, Declaration] | None, names: Sequence[str]) -> dict[str, Declaration]:

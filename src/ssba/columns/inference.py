@@ -130,8 +130,18 @@ def stray_text(column: RawColumn) -> str | None:
         return None
     row, cell = strays[0]
     by_comma = len(commas) == len(strays)
-    remedy = "write decimals with a point" if by_comma else "correct the cell, or leave it empty"
+    remedy = "write numbers as 1234.5" if by_comma else "correct the cell, or leave it empty"
     return f"column {column.name!r} holds {cell!r:.60} in row {row}, which is no number; {remedy}"
+
+
+def is_mostly_numbers(column: RawColumn) -> bool:
+    """Tell a column of numbers, of which some cells may be anything else, from one of words or codes.
+
+    >>> is_mostly_numbers(RawColumn("chol", "text", ["233", "high", "1,233"], "str"))
+    True
+    """
+    cells = [str(cell).replace(",", ".") for cell in column.cells if not is_missing(cell)]
+    return sum(map(_reads_as_number, cells)) > len(cells) / 2
 
 
 def _reads_as_number(cell: Any) -> bool:

@@ -365,7 +365,8 @@ def _code(feature: Feature, cell: Any, nullable: bool) -> float:
     if is_missing(cell) and not nullable:
         raise SchemaError(
             f"column {feature.name!r}: the cell is missing, but the background data keeps this column in a "
-            "dtype without missing values; give a value, or build the Explainer with a nullable column"
+            "dtype without missing values; give a value, or data in which the column is nullable, in pandas "
+            "float64 or Int64"
         )
     return feature.code(cell)
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import copysign, inf, isnan, log, log1p
 from numbers import Number
 from typing import Any, ClassVar, assert_never, final
 
 import numpy as np
 
-from ssba.arguments import is_number, listing
+from ssba.arguments import closest, is_number, listing
 from ssba.arrays import namespace
 from ssba.errors import TargetError
 from ssba.models.answers import Array, Model, Output, first_highest, plain
@@ -468,13 +467,11 @@ def _check_label(label: Any, classes: tuple[Any, ...], name: str) -> None:
 
 
 def _did_you_mean(label: Any, classes: tuple[Any, ...]) -> str:
-    by_text = {str(known): known for known in classes}
-    close = get_close_matches(str(label), by_text, n=1)
-    if not close:
+    near = closest(label, classes)
+    if near is None:
         return ""
-    meant = by_text[close[0]]
-    kinds = "" if type(meant) is type(label) else f" ({type(meant).__name__}, not {type(label).__name__})"
-    return f"; did you mean {meant!r}{kinds}?"
+    kinds = "" if type(near) is type(label) else f" ({type(near).__name__}, not {type(label).__name__})"
+    return f"; did you mean {near!r}{kinds}?"
 
 
 def _describe_interval(low: float, high: float) -> str:

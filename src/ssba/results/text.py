@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ _MOST_LISTED = 5
 _LONG, _MOST_SINGLE = 12, 3e38
 
 if TYPE_CHECKING:
+    from ssba.results.column import Column
     from ssba.results.explanation import Counterfactual, Evidence, Explanation, Obstacle
 
 
@@ -203,14 +204,25 @@ def _relaxable(explanation: "Explanation") -> tuple[str, ...]:
 
 def _infeasible(explanation: "Explanation") -> str:
     which = "it" if len(explanation.clash) == 1 else "one of them"
-    return f"{clash_words(explanation.clash)} for this query; drop or relax {which}.{_constant(explanation)}"
+    said = f"{clash_words(explanation.clash)} for this query; drop or relax {which}."
+    return " ".join([said, *_beside_clash(explanation)])
 
 
-def _constant(explanation: "Explanation") -> str:
-    """Say which columns of the clash cannot change, whatever the constraints say."""
-    named = {name for text in explanation.clash for name in _columns_of(text)}
-    held = [one.name for one in explanation.columns if one.name in named and one.feature.is_constant]
-    return f" {capital(constant_columns(held))}." if held else ""
+def _beside_clash(explanation: "Explanation") -> Iterator[str]:
+    """Say what else holds for columns of the clash: some cannot change, and some have declared bounds."""
+    names = {name for text in explanation.clash for name in _columns_of(text)}
+    named = [one for one in explanation.columns if one.name in names]
+    if held := [one.name for one in named if one.feature.is_constant]:
+        yield f"{capital(constant_columns(held))}."
+    if bounds := [bound for one in named for bound in _declared_bounds(one)]:
+        yield f"Declared is {join(bounds)}."
+
+
+def _declared_bounds(column: "Column") -> Iterator[str]:
+    if column.low is not None:
+        yield f"{column_text(column.name)} >= {column.low:g}"
+    if column.high is not None:
+        yield f"{column_text(column.name)} <= {column.high:g}"
 
 
 def _columns_of(text: str) -> frozenset[str]:

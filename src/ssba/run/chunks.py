@@ -39,6 +39,8 @@ class Chunk:
         Those that could be read, with the model's columns; their index counts from 0.
     unreadable
         Why others could not, by number.
+    lines
+        The lines of the file on which its rows begin; empty where the input has no lines.
     digest
         What tells its rows from others; empty where a digest of the whole input does so.
     """
@@ -48,7 +50,16 @@ class Chunk:
     ids: Sequence[str | None]
     rows: "pd.DataFrame"
     unreadable: Mapping[int, str] = field(default_factory=dict)
+    lines: Sequence[int] = ()
     digest: str = ""
+
+    @property
+    def names(self) -> dict[int, str]:
+        """What messages call its rows, by number."""
+        if not self.lines:
+            return {number: f"row {number}" for number in self.numbers}
+        places = zip(self.numbers, self.lines, strict=True)
+        return {number: f"row {number} (line {line})" for number, line in places}
 
 
 @dataclass(frozen=True)

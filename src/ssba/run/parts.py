@@ -67,21 +67,14 @@ class Parts:
 
         With each comes what `add` was told about the rows that it was made of.
 
-        A folder that is about something else is refused, unless by `force` it is begun anew.
+        A folder with chunks of something else is refused, unless by `force` it is begun anew. One without
+        chunks is of no account, whatever it was begun for.
         """
         self._discard(self.folder if force else None)
-        if not self.folder.exists():
-            if self.out.exists() and not force:
-                raise ArgumentError(
-                    f"{self.out} is there already; choose another name, or {self.words.force} to overwrite it"
-                )
-            self.folder.mkdir()
-        manifest = self.folder / _MANIFEST
-        if manifest.exists():
+        if any(self.folder.glob(_FILES)):
             self._refuse_another()
         else:
-            self._refuse_unnamed()
-            _write_whole(manifest, json.dumps({"format": _FORMAT, **self.about}, indent=2).encode())
+            self._begin_anew(force)
         return {place: one.rows for place, one in self._own_files().items()}
 
     def add(self, place: int, table: "pa.Table", rows: str = "") -> None:
@@ -149,16 +142,24 @@ class Parts:
     def _name(self) -> bytes:
         return digest(sorted(self.about.items())).encode()
 
-    def _refuse_unnamed(self) -> None:
-        if any(self.folder.glob(_FILES)):
+    def _begin_anew(self, force: bool) -> None:
+        if self.out.exists() and not force:
+            raise ArgumentError(
+                f"{self.out} is there already; choose another name, or {self.words.force} to overwrite it"
+            )
+        self.folder.mkdir(exist_ok=True)
+        about = {"format": _FORMAT, **self.about}
+        _write_whole(self.folder / _MANIFEST, json.dumps(about, indent=2).encode())
+
+    def _refuse_another(self) -> None:
+        manifest = self.folder / _MANIFEST
+        if not manifest.exists():
             raise ArgumentError(
                 f"{self.folder} holds chunks, and no {_MANIFEST} that says what they are about; "
                 f"choose another {self.words.out}, or {self.words.force} to begin anew"
             )
-
-    def _refuse_another(self) -> None:
         try:
-            known = json.loads((self.folder / _MANIFEST).read_text(encoding="utf-8"))
+            known = json.loads(manifest.read_text(encoding="utf-8"))
         except ValueError:
             known = {}
         if not isinstance(known, dict) or known.get("format") != _FORMAT:

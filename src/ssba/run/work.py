@@ -47,38 +47,40 @@ class ChunkWork:
         return Done(chunk.place, len(asked), self.form.table(asked), chunk.digest)
 
     def _outcomes(self, chunk: Chunk) -> list[Outcome]:
-        reasons = {number: f"row {number}: {why}" for number, why in chunk.unreadable.items()}
+        names = chunk.names
+        reasons = {number: f"{names[number]}: {why}" for number, why in chunk.unreadable.items()}
         if reasons and self.on_error == "stop":
             raise self._stopped(next(iter(reasons.values())))
         readable = [number for number in chunk.numbers if number not in reasons]
-        explained = dict(zip(readable, self._explained(chunk.rows, readable), strict=True))
+        found = self._explained(chunk.rows, [names[number] for number in readable])
+        explained = dict(zip(readable, found, strict=True))
         return [reasons.get(number) or explained[number] for number in chunk.numbers]
 
-    def _explained(self, rows: "pd.DataFrame", numbers: Sequence[int]) -> Sequence[Outcome]:
+    def _explained(self, rows: "pd.DataFrame", names: Sequence[str]) -> Sequence[Outcome]:
         if not len(rows):
             return []
         try:
             return self.explain(rows)
         except (SchemaError, ModelError) as error:
-            reason = _by_number(str(error), numbers)
+            reason = _by_name(str(error), names)
             if self.on_error == "stop":
                 raise self._stopped(reason) from None
             if len(rows) == 1:
                 return [reason]
         alone = (rows.iloc[[i]].reset_index(drop=True) for i in range(len(rows)))
-        return [self._explained(row, [number])[0] for row, number in zip(alone, numbers, strict=True)]
+        return [self._explained(row, [name])[0] for row, name in zip(alone, names, strict=True)]
 
     def _stopped(self, reason: str) -> ArgumentError:
         return ArgumentError(f"{reason}; correct the row, or {self.words.on_error} to go on without it")
 
 
-def _by_number(message: str, numbers: Sequence[int]) -> str:
-    """Name a row by its number in the input, where a message names it by its place in the chunk.
+def _by_name(message: str, names: Sequence[str]) -> str:
+    """Name a row as it is called in the input, where a message names it by its place in the chunk.
 
-    >>> _by_number("row 1, column 'chol': 'abc' is not a number", [64, 65])
-    "row 65, column 'chol': 'abc' is not a number"
-    >>> _by_number("the model failed", [64, 65])
+    >>> _by_name("row 1, column 'chol': 'abc' is not a number", ["row 64 (line 66)", "row 65 (line 67)"])
+    "row 65 (line 67), column 'chol': 'abc' is not a number"
+    >>> _by_name("the model failed", ["row 64", "row 65"])
     'the model failed'
     """
     found = re.match(r"row (\d+)\b", message)
-    return message if found is None else f"row {numbers[int(found[1])]}{message[found.end() :]}"
+    return message if found is None else f"{names[int(found[1])]}{message[found.end() :]}"

@@ -55,6 +55,14 @@ def test_forms_of_one_table_give_the_same_chunks(tmp_path: Path) -> None:
         assert [cells(one) for one in chunks] == [cells(one) for one in own]
 
 
+def test_rows_of_a_csv_file_are_known_by_the_line_on_which_they_begin(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text(f"\n{TEXT}", encoding="utf-8")
+    first, second = read(file)
+    assert first.names == {0: "row 0 (line 3)", 1: "row 1 (line 4)"}
+    assert second.names == {2: "row 2 (line 7)"}
+
+
 def test_rows_that_cannot_be_read_are_named_and_left_out(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text("age,id,code,debt\n30,1,007,1\nold,2,007,1\n50,3,007\n60,4,007,1,1\n", encoding="utf-8")
@@ -82,7 +90,8 @@ def test_digest_tells_one_input_from_another(tmp_path: Path) -> None:
         (b"", "holds no header"),
         (b"age,debt,age\n", "two columns are called 'age'"),
         (b"age,debt\n", "column 'code' is missing; the model takes them"),
-        (b"age,debt,code\n1,2,\xff\n", "after line"),
+        (b"age,debt,code\n1,2,007\n1,2,\xff\n", "line 3 is not UTF-8 text; save it as UTF-8"),
+        (b"age;debt;code\n1,5;2;007\n", "the columns seem to be separated by semicolons"),
         (b'age,debt,code\n1,2,"' + b"x" * 200_000, "after line"),
     ],
 )

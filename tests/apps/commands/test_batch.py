@@ -200,10 +200,19 @@ def test_row_that_cannot_be_read_or_scored_stops_the_batch(
     said = ssba_command("batch", file, "--out", out, "--chunk", 1)
     assert said.code == REFUSED
     (line,) = said.err.splitlines()
-    assert "row 1: column 'income': 'much' is not a number" in line
+    assert "row 1 (line 3): column 'income': 'much' is not a number" in line
     assert "--on-error row" in line
     assert "what is finished is kept" in line
     assert not out.exists()
+
+
+def test_a_wrong_constraint_is_told_before_any_row(ssba_command: Command, tmp_path: Path, out: Path) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text(BAD, encoding="utf-8")
+    said = ssba_command("batch", file, "--out", out, "--constraint", "foo == 3", "--on-error", "row")
+    assert said.code == REFUSED
+    assert "unknown column 'foo'" in said.err
+    assert [one.name for one in tmp_path.iterdir()] == ["bad.csv"]
 
 
 def test_rows_that_cannot_be_read_or_scored_can_be_passed_over(
@@ -218,7 +227,7 @@ def test_rows_that_cannot_be_read_or_scored_can_be_passed_over(
     assert [row["status"] for row in written] == ["found", *["error"] * 4]
     reasons = ["'much' is not a number", "it has 4 cells, where the header names 5", "'boat'", "missing"]
     for number, reason in enumerate(reasons, start=1):
-        assert written[number]["sentence"].startswith(f"row {number}")
+        assert written[number]["sentence"].startswith(f"row {number} (line {number + 2})")
         assert reason in written[number]["sentence"]
         assert written[number]["reached"] is None
 

@@ -68,6 +68,12 @@ def test_a_certificate_that_holds_leaves_with_0_and_a_line_a_check(folder: Path)
     assert lines[-1].startswith("The certificate holds: all ")
 
 
+def test_a_certificate_as_the_service_sends_it_is_read(folder: Path) -> None:
+    document = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+    (folder / "reply.json").write_text(json.dumps({"certificate": document}), encoding="utf-8")
+    assert run(folder, "reply.json").stdout == run(folder).stdout
+
+
 def test_another_model_leaves_with_1_and_says_which_checks_failed(folder: Path) -> None:
     done = run(folder, "answer.json", "retrained.skops")
     assert done.exit_code == 1

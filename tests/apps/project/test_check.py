@@ -1,12 +1,16 @@
 """Checking a project: what is counted, and every problem by its line."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from skops import io
 from tests.support import every
 
@@ -47,6 +51,19 @@ def test_a_sound_project_is_counted(folder: Path) -> None:
     assert plain["looked_at"] == {"asked": 20, "broken": 5, "clashing": 0}
 
 
+def test_columns_that_the_model_does_not_look_at_are_told(folder: Path) -> None:
+    table = ROWS.assign(truth=["yes", "no"] * 10)
+    picking = make_pipeline(ColumnTransformer([("all", StandardScaler(), ["x", "y"])]), LogisticRegression())
+    project = open_choice(ProjectChoice(data=folder / "rows.csv", model=folder / "model.skops"))
+    project = replace(project, table=table, model=picking.fit(ROWS, ROWS["x"] > 9.5))
+    found = check_project(project)
+    assert found.not_taken == ("truth",)
+    assert "20 rows with 3 columns" in found.sentence
+    assert "But the model does not look at 'truth': name it in labels, id or ignore" in found.sentence
+    labelled = project.settings.model_copy(update={"labels": "truth"})
+    assert check_project(replace(project, settings=labelled)).not_taken == ()
+
+
 def test_rows_are_not_counted_where_any_other_class_is_the_target(folder: Path) -> None:
     found = checked(folder, "")
     assert found.reached is None
@@ -69,6 +86,11 @@ def test_the_index_is_opened(folder: Path) -> None:
     ("text", "told"),
     [
         ("target = 3", r"^ssba\.toml, line 3: target: target 3 is not a class .* classes: False, True"),
+        (
+            'target = "probability:true>0.7"',
+            r"^ssba\.toml, line 3: target: target .* is not understood; give",
+        ),
+        ('target = "probability:true>=70%"', r"^ssba\.toml, line 3: target: target .* is not understood"),
         ('labels = "lable"', r"^ssba\.toml, line 3: labels: unknown column 'lable'"),
         ('ignore = [\n"x",\n"z"]', r"^ssba\.toml, line 5: ignore\[1\]: unknown column 'z'"),
         ('ignore = ["x"]', r"^ssba\.toml, line 3: ignore\[0\]: the model takes column 'x', so it cannot be"),
@@ -143,6 +165,20 @@ def lines_told(folder: Path, text: str) -> list[str]:
 )
 def test_all_problems_of_a_stage_are_told_together(folder: Path, text: str, told: list[str]) -> None:
     assert lines_told(folder, text) == told
+
+
+def test_constraints_that_cannot_be_read_are_told_in_one_line_each_without_a_caret(folder: Path) -> None:
+    with pytest.raises(ProjectFileError) as refused:
+        checked(folder, 'constraints = ["x < 200 or y > 3", "y >="]')
+    first, second = str(refused.value).splitlines()
+    assert "found 'or' at 'or y > 3'; write two constraints" in first
+    assert "^" not in first + second
+
+
+def test_declared_bounds_of_the_columns_of_a_clash_are_told(folder: Path) -> None:
+    text = 'constraints = ["x <= 5"]\n[features.x]\nlow = 10\n[features.y]\nhigh = 3'
+    with pytest.raises(SsbaError, match=r'"x <= 5"; ssba\.toml, line 4: features\.x has low = 10\.$'):
+        checked(folder, text)
 
 
 def test_missing_model_and_missing_data_are_told_together(folder: Path) -> None:

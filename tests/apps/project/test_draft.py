@@ -43,6 +43,15 @@ def test_columns_that_the_model_does_not_take_are_labels_names_of_rows_or_ignore
     assert draft.notes["target"] == "classes: 0, 1"
 
 
+def test_a_cell_for_which_the_model_refuses_the_data_is_named() -> None:
+    cells = TABLE["income"].astype(str).tolist()
+    cells[4] = "high"
+    with pytest.raises(
+        SchemaError, match=r"^data: column 'income' holds 'high' in row 4, which is no number"
+    ):
+        drafted(table=TABLE.assign(income=cells))
+
+
 def test_the_target_is_written_as_the_model_has_it() -> None:
     assert drafted(target="1").project.settings.target == 1
     texts = LogisticRegression().fit(ROWS, GRANTED.astype(str))

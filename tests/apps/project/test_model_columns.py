@@ -18,7 +18,7 @@ from ssba.apps.project.locations import Locations
 from ssba.apps.project.model_columns import columns_taken
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.settings import ProjectSettings
-from ssba.errors import SchemaError
+from ssba.errors import SchemaError, SsbaError
 
 _rng = np.random.default_rng(0)
 ROWS = pd.DataFrame({"income": _rng.normal(50, 10, 60), "debt": _rng.normal(20, 5, 60)})
@@ -42,6 +42,11 @@ def test_a_column_that_the_model_takes_cannot_be_left_out(model: Any) -> None:
     assert str(refused.value) == (
         "ssba.toml: id: the model takes column 'debt', so it cannot be left out; remove it here"
     )
+
+
+def test_a_column_of_the_data_that_is_another_only_by_its_case_is_named() -> None:
+    with pytest.raises(SsbaError, match=r"do not have; .*; is 'DEBT' meant to be 'debt'\?"):
+        opened(PLAIN, TABLE.rename(columns={"debt": "DEBT"}), ignore=("job",)).explainer()
 
 
 def test_a_column_that_the_model_takes_has_to_be_in_the_data() -> None:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.apps.projects import heart, loans
+from tests.apps.projects import Slow, heart, loans
 
 import ssba
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.settings import FeatureSettings, ProjectSettings
-from ssba.errors import ArgumentError, SchemaError, TargetError
+from ssba.errors import ArgumentError, ModelError, SchemaError, TargetError
 
 
 def with_settings(**changed: Any) -> OpenedProject:
@@ -50,7 +50,7 @@ def test_a_unit_alone_leaves_the_kind_to_the_data() -> None:
             ["3.5", "n/a?", "4"],
             "holds 'n/a?' in row 1, which is no number; correct the cell, or leave it empty",
         ),
-        (["3,5", "2,25", "4"], "holds '3,5' in row 0, which is no number; write decimals with a point"),
+        (["3,5", "2,25", "4"], "holds '3,5' in row 0, which is no number; write numbers as 1234.5"),
     ],
 )
 @pytest.mark.parametrize("said", [{"unit": "k$"}, {"kind": "numeric"}])
@@ -66,6 +66,25 @@ def test_a_unit_of_a_column_of_words_is_refused() -> None:
     project = replace(with_settings(features={"income": {"unit": "k$"}}), table=table)
     with pytest.raises(ArgumentError, match="unit says nothing about a column of kind categorical"):
         _ = project.declarations
+
+
+@pytest.mark.parametrize("cell", ["high", "1,233"])
+def test_a_cell_for_which_the_model_refuses_the_data_is_named(cell: str) -> None:
+    cells = loans().table["income"].astype(str).tolist()
+    cells[7] = cell
+    project = replace(with_settings(features={}), table=loans().table.assign(income=cells))
+    with pytest.raises(SchemaError, match=f"^data: column 'income' holds '{cell}' in row 7, which is no num"):
+        project.explainer()
+
+
+def test_codes_of_which_some_are_no_numbers_are_not_blamed_for_a_model_that_fails_otherwise() -> None:
+    def fail(calls: int) -> None:
+        raise RuntimeError("no licence")
+
+    cells = ["1", "A", "B"] * 66 + ["1", "2"]
+    project = replace(with_settings(features={}), table=loans().table.assign(debt=cells), model=Slow(fail))
+    with pytest.raises(ModelError, match="no licence"):
+        project.explainer()
 
 
 def test_levels_and_bounds_are_declared() -> None:

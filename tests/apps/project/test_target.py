@@ -6,7 +6,7 @@ import pytest
 
 import ssba
 from ssba.apps.project.target import first_possible, named, target_readings
-from ssba.errors import ArgumentError, TargetError
+from ssba.errors import TargetError
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_forms(text: Any, readings: list[Any]) -> None:
     "text", ["value:5", "value:a..b", "change:10", "probability:ill", "probability:ill>=x"]
 )
 def test_what_is_none_of_the_forms_is_refused_with_all_of_them(text: str) -> None:
-    with pytest.raises(ArgumentError, match=r"probability:LABEL>=0.7, value:LOW..HIGH, change:>=10"):
+    with pytest.raises(TargetError, match=r"probability:LABEL>=0.7, value:LOW..HIGH, change:>=10"):
         target_readings(text)
 
 

@@ -4,13 +4,14 @@ import csv
 import gzip
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ssba.apps.cells import read_cell
+from ssba.apps.csv_files import not_utf8, open_csv, wrong_header
 from ssba.apps.loading import by_ending
 from ssba.errors import ArgumentError, SchemaError
 from ssba.run.chunks import Chunk, KnownSource, ParquetSource, Wanted, file_digest, ids_of
@@ -68,24 +69,26 @@ class CsvSource:
     wanted: Wanted
 
     def __post_init__(self) -> None:
-        with self._open() as lines:
+        with open_csv(self.file) as lines:
             self.wanted.require(self._header(self._rows(lines)), self.file.name)
 
     def digest(self) -> str:
         return file_digest(self.file)
 
     def count(self) -> int:
-        with self._open() as lines:
+        with open_csv(self.file) as lines:
             return sum(1 for _ in self._rows(lines)) - 1
 
     def chunks(self, size: int) -> Iterator[Chunk]:
-        with self._open() as lines:
+        with open_csv(self.file) as lines:
             rows = self._rows(lines)
-            header = next(rows)
+            header = self._header(rows)
             first = place = 0
-            while cells := list(islice(rows, size)):
-                yield self._chunk(place, range(first, first + len(cells)), header, cells)
-                first, place = first + len(cells), place + 1
+            while some := list(islice(rows, size)):
+                numbers = range(first, first := first + len(some))
+                chunk = self._chunk(place, numbers, header, [cells for _, cells in some])
+                yield replace(chunk, lines=[line for line, _ in some])
+                place += 1
 
     def _chunk(self, place: int, numbers: range, header: list[str], cells: list[list[str]]) -> Chunk:
         import pandas as pd
@@ -110,24 +113,25 @@ class CsvSource:
         texts = ((one, cells[one.name]) for one in self.wanted.columns)
         return {one.name: None if text is None else read_cell(one, text) for one, text in texts}
 
-    def _open(self) -> IO[str]:
-        # A byte order mark, as Excel writes it, belongs to no name.
-        if self.file.name.lower().endswith(".gz"):
-            return gzip.open(self.file, "rt", encoding="utf-8-sig", newline="")
-        return self.file.open(encoding="utf-8-sig", newline="")
-
-    def _rows(self, lines: IO[str]) -> Iterator[list[str]]:
-        """Read header and rows; blank lines are none."""
-        reader = csv.reader(lines)
+    def _rows(self, lines: IO[str]) -> Iterator[tuple[int, list[str]]]:
+        """Read header and rows, each with the line on which it begins; blank lines are none."""
+        reader, line = csv.reader(lines), 1
         try:
-            yield from (row for row in reader if row)
-        except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+            for row in reader:
+                if row:
+                    yield line, row
+                line = reader.line_num + 1
+        except UnicodeDecodeError:
+            raise SchemaError(f"{self.file}: {not_utf8(self.file)}") from None
+        except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise SchemaError(f"{self.file}, after line {reader.line_num}: {error}") from None
 
-    def _header(self, rows: Iterator[list[str]]) -> list[str]:
-        header = next(rows, None)
+    def _header(self, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
+        _, header = next(rows, (1, []))
         if not header:
             raise SchemaError(f"{self.file} holds no header")
+        if problem := wrong_header(header):
+            raise SchemaError(f"{self.file}: {problem}")
         return header
 
 

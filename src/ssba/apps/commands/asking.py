@@ -47,7 +47,7 @@ class RowOptions:
         Repeated,
         typer.Option(
             metavar="NAME=VALUE",
-            help="A value that the row shall have instead: chol=233, or chol=null where it is missing; may "
+            help="A value that the row shall have instead: chol=233, or ca=null where it is missing; may "
             "be repeated.",
         ),
     ] = None

@@ -18,7 +18,7 @@ from ssba.apps.commands.printing import check_folder, interruptible, waiting
 from ssba.apps.limits import Meter
 from ssba.apps.project.choice import ProjectChoice, with_groups, with_project
 from ssba.apps.refusals import read_request
-from ssba.apps.requests import CohortRequest
+from ssba.apps.requests import CheckRequest, CohortRequest
 from ssba.apps.service import Service
 from ssba.apps.usage import UsageError
 from ssba.errors import ArgumentError
@@ -91,6 +91,7 @@ def batch(
     with interruptible("nothing was begun"), waiting() as meter:
         service = open_service(choice)
         request = _request(service, asked)
+        _read_constraints(service, request, meter)
         source = _source(service, rows, meter)
         digests = {
             "project": project_digest(service),
@@ -130,6 +131,13 @@ def _request(service: Service, asked: AnswerOptions) -> CohortRequest:
     fields = answer_fields(asked, None, service)
     rows = asked.budget_rows or service.project.settings.budget.rows
     return read_request(CohortRequest, {**fields, "budget": Budget(rows)})
+
+
+def _read_constraints(service: Service, request: CohortRequest, meter: Meter) -> None:
+    """Refuse constraints that cannot be read, whatever the rows are."""
+    own = request.project_constraints
+    check = CheckRequest(row=0, constraints=request.constraints, project_constraints=own)
+    service.check_constraints(check, meter)
 
 
 def _source(service: Service, file: Path | None, meter: Meter) -> KnownSource:

@@ -12,6 +12,7 @@ from ssba.apps.project.choice import ProjectChoice, open_choice, with_files
 from ssba.apps.project.opened import OpenedProject
 from ssba.columns.features import unknown_columns
 from ssba.errors import ArgumentError, SchemaError
+from ssba.json_form import read_json
 from ssba.results.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ def _read(file: Path) -> Certificate:
     except UnicodeDecodeError:
         raise ArgumentError(f"{file} is not UTF-8 text, so it is not a certificate") from None
     try:
-        return Certificate.from_json(text)
+        document = read_json(text, "a certificate")
+        # The service sends it as one field of a reply.
+        wrapped = isinstance(document, dict) and document.keys() == {"certificate"}
+        return Certificate.from_dict(document["certificate"] if wrapped else document)
     except ArgumentError as error:
         raise ArgumentError(f"{file}: {error}") from None
 

@@ -1,13 +1,11 @@
 """Where the results of a command go: to the terminal, to a pipe, or to a file."""
 
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
 
-from ssba.apps.exits import INTERRUPTED, TERMINATED
+from ssba.apps.exits import INTERRUPTED, TERMINATED, Terminated, sigterm_raised
 from ssba.apps.limits import UNLIMITED, Meter
 from ssba.errors import ArgumentError
 from ssba.models.oracle import watched
@@ -101,37 +99,16 @@ def waiting() -> Iterator[Meter]:
         shown.stop()
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM came, which ends work as Ctrl-C does."""
-
-
 @contextmanager
 def interruptible(state: str) -> Iterator[None]:
     """Leave on Ctrl-C or SIGTERM with a line about the state in which things are left."""
     try:
-        with _sigterm_raised():
+        with sigterm_raised():
             yield
-    except _Terminated:
+    except Terminated:
         _leave("terminated", state, TERMINATED)
     except KeyboardInterrupt:
         _leave("interrupted", state, INTERRUPTED)
-
-
-@contextmanager
-def _sigterm_raised() -> Iterator[None]:
-    """Raise on SIGTERM, so that files are closed and other processes ended; only main threads get signals."""
-
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
-        raise _Terminated
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _leave(how: str, state: str, code: int) -> NoReturn:

@@ -1,5 +1,6 @@
 """Whether a project is sound: everything that it names is there, and fits together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,13 +9,19 @@ import numpy as np
 
 import ssba
 from ssba.apps.project.locations import told_at
+from ssba.apps.project.model_columns import columns_taken
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.problems import all_of
+from ssba.arguments import listing
+from ssba.constraints.constraint import constraint
+from ssba.constraints.language.tree import columns
 from ssba.errors import BoundaryFileError, ConstraintError, SsbaError
 from ssba.results.column_table import ColumnTable
 
 _ROWS = 50
 """Rows, evenly over the data, for which the constraints are looked at."""
+
+_ENDS = ("low", "high")
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class ProjectCheck:
         How rows stand to the constraints.
     points
         Boundary points that the project starts from; None without an index.
+    not_taken
+        Columns that count as the model's, though it does not look at them.
     """
 
     rows: int
@@ -68,6 +77,7 @@ class ProjectCheck:
     constraints: int
     looked_at: RowsUnderConstraints
     points: int | None
+    not_taken: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -87,7 +97,7 @@ class ProjectCheck:
             parts.append(f"for {looked_at.clashing} of {looked_at.asked} they contradict each other")
         if self.points is not None:
             parts.append(f"{self.points:,} boundary points")
-        return f"The project is sound: {'; '.join(parts)}."
+        return f"The project is sound: {'; '.join(parts)}.{self._about_not_taken()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, text and numbers."""
@@ -101,7 +111,16 @@ class ProjectCheck:
             "constraints": self.constraints,
             "looked_at": vars(self.looked_at),
             "points": self.points,
+            "not_taken": list(self.not_taken),
         }
+
+    def _about_not_taken(self) -> str:
+        if not self.not_taken:
+            return ""
+        them = "it" if len(self.not_taken) == 1 else "them"
+        return (
+            f" But the model does not look at {listing(self.not_taken)}: name {them} in labels, id or ignore."
+        )
 
 
 def check_project(project: OpenedProject) -> ProjectCheck:
@@ -118,7 +137,14 @@ def check_project(project: OpenedProject) -> ProjectCheck:
         constraints=len(project.settings.constraints),
         looked_at=_check_constraints(project, explainer),
         points=_points(project, explainer),
+        not_taken=_not_taken(project),
     )
+
+
+def _not_taken(project: OpenedProject) -> tuple[str, ...]:
+    names = [str(one) for one in project.rows.columns]
+    taken = columns_taken(project.model, names)
+    return () if taken is None else tuple(name for name in names if name not in taken)
 
 
 def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> RowsUnderConstraints:
@@ -135,8 +161,23 @@ def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> Row
     found = [explainer.check_constraints(row, texts) for row in rows]
     clashing = [one for one in found if one.clash]
     if len(clashing) == len(found):
-        raise ConstraintError(f"{project.where('constraints')}: {clashing[0].sentence}")
+        said, bounds = clashing[0].sentence.removesuffix("."), _declared_bounds(project, clashing[0].clash)
+        raise ConstraintError(f"{project.where('constraints')}: {said}{bounds}.")
     return RowsUnderConstraints(len(found), sum(bool(one.broken) for one in found), len(clashing))
+
+
+def _declared_bounds(project: OpenedProject, clash: Sequence[str]) -> str:
+    """Name the declared bounds of the columns of a clash, which may be what nothing can be found for."""
+    named = {name for text in clash for name in columns(constraint(text))}
+    said = [
+        (name, end, getattr(one, end)) for name, one in project.settings.features.items() for end in _ENDS
+    ]
+    told = [
+        f"{project.where('features', name)} has {end} = {bound:g}"
+        for name, end, bound in said
+        if name in named and bound is not None
+    ]
+    return "".join(f"; {one}" for one in told)
 
 
 def _points(project: OpenedProject, explainer: ssba.Explainer) -> int | None:

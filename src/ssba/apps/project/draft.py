@@ -79,7 +79,8 @@ def _labels_among(given: OpenedProject, names: Sequence[str], taken: Sequence[st
     """Return the one column that holds the classes of the model and nothing else."""
     try:
         classes = ssba.Explainer(given.model, given.table[list(taken)], background_rows=200).classes
-    except TargetError:
+    except (ModelError, TargetError):
+        # Whoever makes the explainer of the whole project is told more.
         return None
     wanted = {as_label(one) for one in classes or ()}
     fitting = [name for name in names if _labels_in(given.table[name]) == wanted]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ssba.apps.project.locations import Key, Locations
 from ssba.apps.project.settings import ProjectSettings
-from ssba.arguments import listing
+from ssba.arguments import closest, listing
 from ssba.columns.features import unknown_columns
 
 Named = tuple[Key, str]
@@ -52,12 +52,13 @@ def unfit_columns(
     for key, name in unused_columns(settings):
         if name in taken:
             yield f"{where(*key)}: the model takes column {name!r}, so it cannot be left out; remove it here"
+    others = [name for name in known if name not in taken]
     if missing := [name for name in taken if name not in known]:
         yield (
             f"{where('data')}: the model takes {_columns(missing)}, which the data do not have; their "
-            f"columns are {listing(known)}"
+            f"columns are {listing(known)}{_meant_to_be(missing[0], others)}"
         )
-    strange = [name for name in known if name not in taken and name not in settings.unused]
+    strange = [name for name in others if name not in settings.unused]
     if strange and _transformer(model) is None:
         options = " ".join(f"--ignore {shlex.quote(name)}" for name in strange)
         line = f"ignore = {json.dumps([*settings.ignore, *strange], ensure_ascii=False)}"
@@ -65,6 +66,11 @@ def unfit_columns(
             f"{where('model')}: the model was not trained on {_columns(strange)} of the data; leave out what "
             f"it does not take: {options}, or in the project file {line}"
         )
+
+
+def _meant_to_be(missing: str, others: Sequence[str]) -> str:
+    near = closest(missing, others)
+    return "" if near is None else f"; is {near!r} meant to be {missing!r}?"
 
 
 def _columns(names: Sequence[str]) -> str:

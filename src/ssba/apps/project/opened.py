@@ -1,6 +1,7 @@
 """A project with its model and data loaded, from which explainers are made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from ssba.apps.project.settings import FeatureSettings, ProjectSettings, as_labe
 from ssba.apps.project.target import first_possible
 from ssba.columns.features import Declaration, Kind, unknown_columns
 from ssba.columns.frames import RawColumn, read_columns
-from ssba.columns.inference import infer_feature, stray_text
+from ssba.columns.inference import infer_feature, is_mostly_numbers, stray_text
 from ssba.errors import ArgumentError, ModelError, SchemaError, TargetError
 from ssba.index import BoundarySet
 
@@ -97,10 +98,21 @@ class OpenedProject:
             )
 
         where = self.where
-        with told_at(where("target"), TargetError), told_at(where("model"), ModelError):
+        at_target, at_model = told_at(where("target"), TargetError), told_at(where("model"), ModelError)
+        with at_target, at_model, self._naming_stray_cells():
             made = first_possible(make, settings.target, settings.classes)
         self._refuse_unknown_classes(made.classes)
         return made
+
+    @contextmanager
+    def _naming_stray_cells(self) -> Iterator[None]:
+        """Name the cell that made text of a column of numbers, where the model cannot take the data."""
+        try:
+            yield
+        except ModelError:
+            strays = [stray_text(one) for one in read_columns(self.rows) if is_mostly_numbers(one)]
+            tell([SchemaError(f"{self.where('data')}: {stray}") for stray in strays if stray])
+            raise
 
     def _refuse_unknown_classes(self, classes: Sequence[Any] | None) -> None:
         """Refuse names for classes that the model does not have."""

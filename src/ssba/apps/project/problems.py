@@ -1,6 +1,5 @@
 """What is wrong with a project, in one line for each problem; several are told together."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -10,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from ssba.apps.project.locations import Key, Locations
 from ssba.apps.project.settings import BudgetSettings, FeatureSettings, ProjectSettings
 from ssba.apps.project.toml_lines import contains
-from ssba.arguments import came
+from ssba.arguments import came, closest
 from ssba.errors import ArgumentError, SsbaError
 
 Found = TypeVar("Found")
@@ -59,7 +58,7 @@ def tell(problems: Sequence[SsbaError]) -> None:
         raise problems[0]
     if problems:
         # Twice the same line, as for a column that two settings misspell alike, says no more than once.
-        lines = dict.fromkeys(" ".join(str(one).split()) for one in problems)
+        lines = dict.fromkeys(one.one_line for one in problems)
         raise ProjectFileError("\n".join(lines))
 
 
@@ -92,8 +91,8 @@ def _problem(key: Key, details: Sequence[Detail], where: Locations) -> str:
         return f"{where(*key)} is not a setting; {_what_instead(key)}"
     allowed = " or ".join(dict.fromkeys(map(_allowed, details)))
     words = [word for one in details if one["type"] == "literal_error" for word in _words(one)]
-    close = difflib.get_close_matches(str(value).lower(), words, n=1)
-    meant = f" (did you mean {close[0]}?)" if close else ""
+    near = closest(value, words)
+    meant = "" if near is None else f" (did you mean {near}?)"
     # YAML takes what stands before a colon for a key.
     hint = f"; {QUOTE_COLONS}" if key[0] == "constraints" and isinstance(value, dict) else ""
     return f"{where(*key)} is {came(value)}; allowed are {allowed}{meant}{hint}"
@@ -114,8 +113,8 @@ def _what_instead(key: Key) -> str:
     name, known = str(key[-1]), list(_settings_at(key[:-1]).model_fields)
     if name == "trust_pickle":
         return "a file cannot vouch for itself: give --trust-pickle on the command line"
-    if close := difflib.get_close_matches(name, known, n=1):
-        return f"did you mean {close[0]}?"
+    if near := closest(name, known):
+        return f"did you mean {near}?"
     if len(key) > 1 and name in ProjectSettings.model_fields:
         return "it belongs to the project as a whole: move it above the first [table]"
     return f"allowed are {', '.join(known)}"

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import ssba
 from ssba.apps.project.settings import as_label
-from ssba.errors import ArgumentError, TargetError
+from ssba.errors import TargetError
 
 Made = TypeVar("Made")
 TARGET_FORMS = (
@@ -119,8 +119,8 @@ def _number(text: str, target: str) -> float:
         raise _not_a_target(target) from None
 
 
-def _not_a_target(text: str) -> ArgumentError:
-    return ArgumentError(
+def _not_a_target(text: str) -> TargetError:
+    return TargetError(
         f"target {text!r} is not understood; give {TARGET_FORMS} (label:{text} if that is a class's name)"
     )
 

@@ -48,8 +48,9 @@ def check(constraint: Constraint, features: Mapping[str, Feature]) -> None:
     where = f"constraint {constraint.text!r}"
     if strangers := sorted(columns(constraint) - set(features)):
         unknown = unknown_columns(strangers, list(features), where)
-        # What is near to a column's name is hardly a level without its quotes.
-        hint = "" if "did you mean" in unknown else f"; a level is written in quotes: '{strangers[0]}'"
+        # What is near to a column's name, or stands behind x., is hardly a level without its quotes.
+        is_column = "did you mean" in unknown or f"x.{strangers[0]}" in constraint.text
+        hint = "" if is_column else f"; a level is written in quotes: '{strangers[0]}'"
         raise ConstraintError(f"{unknown}{hint}")
     try:
         for clause in constraint.guard + constraint.clauses:
