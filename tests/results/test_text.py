@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -294,3 +295,12 @@ class TestRegressors:
     def test_a_bounded_move_has_a_predicted_value(self) -> None:
         bounded = replace(BOUNDED, prediction=120.25, score=120.25, bounded=self.MOVE)
         assert ", with the predicted value going from 120 to 132;" in bounded.sentence
+
+
+def test_an_empty_level_is_seen_in_quotes() -> None:
+    rows = pd.DataFrame({"c": ["", "nan", " "] * 40, "b": np.arange(120.0)})
+    explainer = ssba.Explainer(lambda rows: (rows["c"] == "nan").to_numpy(), rows, target=True)
+    found = explainer.explain({"c": "", "b": 3.0})
+    assert found.sentence == "Changing c from '' to nan changes the model's prediction from False to True."
+    assert "change c from '' to nan" in ssba.results.paragraph(found)
+    assert show(" ") == "' '"

@@ -425,14 +425,16 @@ def _digits(value: float) -> str:
 
 
 def show(value: Any, unit: str | None = None) -> str:
-    """Write a value for a person: short numbers, a word for missing, the unit behind.
+    """Write a value for a person: short numbers, a word for missing, quotes around nothing, the unit behind.
 
-    >>> show(2.30000001, "mm"), show(None), show("typical")
-    ('2.3 mm', 'missing', 'typical')
+    >>> show(2.30000001, "mm"), show(None), show("typical"), show("")
+    ('2.3 mm', 'missing', 'typical', "''")
     """
     if value is None:
         return "missing"
     written = f"{value:.6g}" if isinstance(value, float) else str(value)
+    if not written.strip():
+        return repr(written)
     return f"{written} {unit}" if unit else written
 
 
