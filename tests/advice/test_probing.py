@@ -1,5 +1,6 @@
 """Many searches within one budget: what is found is what `explain` finds, and the budget is kept."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,24 @@ def test_first_finds_are_remembered_unless_the_budget_ended_the_search(context: 
     assert whole is not None
     assert whole.is_complete
     assert whole.rows_used > cut.rows_used
+
+
+def test_a_search_is_not_complete_where_a_larger_budget_would_have_all_rows_asked() -> None:
+    # Of 5,184 rows below the bound one reaches, which is not in the data: only asking about all finds it.
+    lone = (3, 11, 4)
+    grid = np.array([row for row in itertools.product(range(18), repeat=3) if row != lone])
+
+    def model(rows: Any) -> Any:
+        return (rows[:, 0] >= 16) | (rows == lone).all(axis=1)
+
+    engine = ssba.Explainer(model, grid, target=True)._engine
+    (context,) = under(Context(engine, engine.space.encode_row([8, 8, 8])), 15)
+    prober = Prober(context.goal, most_rows=20_000)
+    (few,) = prober.first_finds([context], rows=2_000)
+    assert few is not None
+    assert (few.best, few.is_complete) == (None, False)
+    (whole,) = prober.first_finds([context], rows=10_000)
+    assert whole is not None
+    assert whole.is_complete
+    assert whole.best is not None
+    assert tuple(whole.best.values.values()) == lone

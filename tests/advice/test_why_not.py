@@ -1,5 +1,7 @@
 """Why not, and what to relax: half-spaces in closed form, the heart data, and every claim applied again."""
 
+import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,9 @@ from tests.test_heart_case import DISEASE, X, rules
 
 import ssba
 from ssba.advice.context import Context
-from ssba.advice.why_not import why_not
+from ssba.advice.probing import Find, Prober
+from ssba.advice.relaxations import attempts_alone, conditions_of
+from ssba.advice.why_not import _brought_down, _Inquiry, why_not
 from ssba.options import Options
 from ssba.results.why_not import Relaxation, WhyNot
 
@@ -353,6 +357,28 @@ def test_what_is_called_the_smallest_cannot_be_a_step_tighter_as_far_as_explain_
             tighter = {"hours": 40, "age": 40, **bounds, name: bounds[name] - 1}
             texts = [f"{column} <= {bound}" for column, bound in tighter.items()]
             assert explainer.explain(query, texts).status == "bounded"
+
+
+LONE = (12, 15, 3)
+CUBE = np.array([row for row in itertools.product(range(18), repeat=3) if row != LONE])
+LONELY = ssba.Explainer(lambda rows: (rows[:, 0] >= 16) | (rows == LONE).all(axis=1), CUBE, target=True)
+
+
+def test_a_bound_goes_no_further_than_its_answer_needs_where_no_search_finds_that_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    context = context_of(LONELY, [8, 8, 8], "x0 <= 9")
+    terms, (condition,) = conditions_of(context, None)
+    own = LONELY.explain([8, 8, 8], ["x0 <= 15"]).best
+    (attempt,) = attempts_alone(context, condition, {"x0": 16, "x1": 8, "x2": 8})
+    wide = replace(attempt, outcome=Find(own), is_tight=True)
+    inquiry = _Inquiry(context, context.explain(), Prober(context.goal, 20_000), terms, [condition])
+    monkeypatch.setattr(_Inquiry, "nearest", lambda inquiry, terms: [None for _ in terms])
+    monkeypatch.setattr(_Inquiry, "flips_as_explained", lambda inquiry, terms: [None for _ in terms])
+    (narrow,) = _brought_down(inquiry, [wide])
+    assert wide.at(wide.high, terms).constraints[0] == ssba.constraint("x0 <= 16")
+    assert narrow.at(narrow.high, terms).constraints[0] == ssba.constraint("x0 <= 12")
+    assert not narrow.is_tight
 
 
 def test_smallest_is_said_with_what_shows_it() -> None:

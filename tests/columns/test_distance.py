@@ -127,6 +127,11 @@ def test_rounding_dust_of_equal_numbers_is_no_spread(scale: Any) -> None:
         ({"scale": {"aeg": 1}}, SchemaError, "did you mean 'age'"),
         ({"weights": {"age": -1}}, ArgumentError, "weights.*'age'.*positive"),
         ({"weights": {"age": math.nan}}, ArgumentError, "positive"),
+        (
+            {"scale": {"cp": 2.0}},
+            ArgumentError,
+            "'cp', which is categorical: .* counts 1 .*weights={'cp': ...}",
+        ),
         ({"weights": {"bmi": 1}}, SchemaError, "unknown column 'bmi'"),
     ],
 )

@@ -53,6 +53,42 @@ def test_one_row_is_read_under_its_names(library: str) -> None:
         only_row(frame)
 
 
+def test_one_row_of_arrow_views_is_read() -> None:
+    table = pa.table({"t": pa.array(["u", "v"], pa.string_view()), "n": [1, None]})
+    assert only_row(table.slice(1, 1)) == {"t": "v", "n": None}
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128])
+def test_whole_numbers_of_128_bits_hold_what_a_double_keeps(dtype: Any) -> None:
+    (column,) = read_columns(pl.DataFrame({"n": pl.Series([1, 2**40]).cast(dtype)}))
+    assert column.family == "integer"
+    np.testing.assert_array_equal(column.cells, [1, 2**40])
+    assert column.storable == (0 if dtype == pl.UInt128 else 1 - 2**53, 2**53 - 1)
+
+
+def _dictionary(*levels: Any, codes: Any = (0, 1), ordered: bool = True) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(levels), ordered=ordered)
+
+
+def test_an_ordered_dictionary_of_arrow_has_its_own_order() -> None:
+    size = pa.chunked_array([_dictionary("s", "m", "l"), _dictionary("s", "m", "l", codes=[2, None])])
+    assert read_columns(pa.table({"size": size}))[0].order == ("s", "m", "l")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.chunked_array([_dictionary("s", "m", ordered=False)]),
+        # In which order these three are is not said.
+        pa.chunked_array([_dictionary("s", "l"), _dictionary("m", "l")]),
+        pa.chunked_array([_dictionary("s", None)]),
+        pa.chunked_array([], _dictionary("s", "m").type),
+    ],
+)
+def test_other_dictionaries_of_arrow_have_no_order(column: Any) -> None:
+    assert read_columns(pa.table({"size": column}))[0].order == ()
+
+
 def test_reading_copies_so_that_the_users_array_is_never_touched() -> None:
     data = np.arange(6.0).reshape(3, 2)
     for column in read_columns(data):

@@ -195,6 +195,7 @@ def draw_measure(rng: Rng, columns: tuple[Column, ...]) -> Measure:
     scale: object = pick(rng, ("std", 4), ("none", 3), ("range", 1), ("own", 2))
     names = [one.name for one in columns]
     if scale == "own":
-        scale = {name: float(rng.choice([0.5, 1.0, 2.0, 3.0])) for name in names if rng.random() < 0.8}
+        drawn = {name: float(rng.choice([0.5, 1.0, 2.0, 3.0])) for name in names if rng.random() < 0.8}
+        scale = {one.name: drawn[one.name] for one in columns if one.name in drawn and not one.is_category}
     weights = {name: float(rng.choice([0.5, 2.0, 3.0])) for name in names if rng.random() < 0.3}
     return Measure(norm, scale, weights if rng.random() < 0.3 else {})  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,6 +125,22 @@ class TestSentence:
             FOUND, status=ssba.results.Status.ALREADY_THERE, prediction="well", counterfactuals=()
         ).sentence
         assert told == "The model already predicts well, which reaches 'well': nothing to change."
+
+    def test_already_there_names_the_constraints_that_the_row_itself_breaks(self) -> None:
+        rows = np.random.default_rng(0).integers(0, 30, size=(200, 2))
+        explainer = ssba.Explainer(lambda rows: rows[:, 0] >= 15, rows, target=True)
+        own = "The model already predicts True, which reaches True: nothing to change."
+        assert explainer.explain([20, 9], ["x0 >= 5", "x1 == x.x1"]).sentence == own
+        one = explainer.explain([20, 9], ["x0 <= 5", "x1 <= x.x1"])
+        assert one.status == "already_there"
+        about = "constraints are about proposed rows, so none that meets"
+        assert one.sentence == f'{own} The row itself breaks "x0 <= 5"; {about} it was looked for.'
+        both = explainer.explain([20, 9], ["x0 <= 5", "x1 != 9"])
+        assert both.sentence == (
+            f'{own} The row itself breaks "x0 <= 5" and "x1 != 9"; {about} them was looked for.'
+        )
+        assert both.sentence in ssba.results.paragraph(both)
+        assert ssba.results.Explanation.from_json(both.to_json()).sentence == both.sentence
 
     def test_out_of_budget_says_which_budget_and_how_to_allow_more(self) -> None:
         out = replace(FOUND, status=ssba.results.Status.OUT_OF_BUDGET, counterfactuals=(), stopped="rows")
@@ -292,3 +309,12 @@ class TestRegressors:
     def test_a_bounded_move_has_a_predicted_value(self) -> None:
         bounded = replace(BOUNDED, prediction=120.25, score=120.25, bounded=self.MOVE)
         assert ", with the predicted value going from 120 to 132;" in bounded.sentence
+
+
+def test_an_empty_level_is_seen_in_quotes() -> None:
+    rows = pd.DataFrame({"c": ["", "nan", " "] * 40, "b": np.arange(120.0)})
+    explainer = ssba.Explainer(lambda rows: (rows["c"] == "nan").to_numpy(), rows, target=True)
+    found = explainer.explain({"c": "", "b": 3.0})
+    assert found.sentence == "Changing c from '' to nan changes the model's prediction from False to True."
+    assert "change c from '' to nan" in ssba.results.paragraph(found)
+    assert show(" ") == "' '"

@@ -1,6 +1,7 @@
 """What `ssba.to_torch` returns, reports and refuses."""
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import ssba
 from ssba import extras
-from ssba.errors import MissingExtra, ModelError
+from ssba.errors import ArgumentError, MissingExtra, ModelError
 
 _rng = np.random.default_rng(2)
 X = _rng.normal(size=(200, 3))
@@ -60,6 +61,20 @@ class TestTheModule:
         twin = ssba.to_torch(LogisticRegression().fit(X, Y), X, dtype=torch.float32, device="cpu")
         assert (twin.dtype, twin.device) == (torch.float32, torch.device("cpu"))
         assert ssba.to_torch(LogisticRegression().fit(X, Y), X).dtype == torch.float64
+
+    @pytest.mark.parametrize("dtype", ["float32", torch.int32])
+    def test_what_is_no_dtype_of_real_numbers_is_refused(self, dtype: Any) -> None:
+        said = f"dtype is {dtype!r}; give a torch dtype of real numbers, such as torch.float32"
+        with pytest.raises(ArgumentError, match=re.escape(said)):
+            ssba.to_torch(SVC().fit(X, Y), X, dtype=dtype)
+
+    @pytest.mark.parametrize("device", ["gpu9", "cuda:4711", "meta", 3.5])
+    def test_a_device_that_torch_cannot_use_is_refused(self, device: Any) -> None:
+        said = (
+            rf"device is {device!r}, which torch cannot use here \(.+\); give one that it can, such as 'cpu'"
+        )
+        with pytest.raises(ArgumentError, match=said):
+            ssba.to_torch(SVC().fit(X, Y), X, device=device)
 
     @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
     def test_the_same_answers_on_a_gpu(self) -> None:

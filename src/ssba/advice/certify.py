@@ -77,7 +77,9 @@ def _metric_check(engine: Engine, shown: Explanation) -> Check:
     metric, columns = engine.metric, shown.columns
     same = metric.norm == shown.metric and len(columns) == len(metric.scale)
     if same:
-        scales, weights = [one.scale for one in columns], [one.weight for one in columns]
+        # A change of level counts 1 whatever its scale.
+        scales = np.where(metric.discrete, metric.scale, [one.scale for one in columns])
+        weights = [one.weight for one in columns]
         same = bool(np.allclose(metric.scale, scales, rtol=1e-9) and np.allclose(metric.weight, weights))
     return Check("metric", same, f"{metric.norm}, with {'the same' if same else 'other'} scales and weights")
 

@@ -10,7 +10,7 @@ from ssba.advice.context import Context
 from ssba.models.targets import Goal
 from ssba.pipeline.answer import is_there, look_at_requests, move_requests, search_requests
 from ssba.pipeline.asking import verdicts
-from ssba.pipeline.evidence import evidence_of
+from ssba.pipeline.evidence import evidence_of, misses_few_rows
 from ssba.pipeline.look import LOOK_ROWS
 from ssba.pipeline.state import Limits, QueryState
 from ssba.progress import unwatched
@@ -28,7 +28,7 @@ class Find:
 
     `bounded` is the bounded move where one was looked for; `proof` is as in `Evidence`. The counterfactual
     `is_nearest` as far as a whole search can tell, or else the first row that reached. A search that
-    `is_complete` was not ended by its budget.
+    `is_complete` would find no more with a larger budget.
     """
 
     best: Counterfactual | None
@@ -202,7 +202,12 @@ def _searched(
     engine, limits = contexts[0].engine, Limits(contexts[0].rows, until_found=until_found)
     requests = [one.request(goal) for one in contexts]
     found = search_requests(engine, requests, limits, done)
-    return [replace(_find(one), is_nearest=not until_found) for one in found]
+    return [replace(_find(one), is_nearest=not until_found, is_complete=_is_complete(one)) for one in found]
+
+
+def _is_complete(state: QueryState) -> bool:
+    """Tell whether a larger budget would find no more: none ended the search, or kept it from asking all."""
+    return bool(state.found.answers) or not (state.spent.ran_out or misses_few_rows(state))
 
 
 def _moved(contexts: Sequence[Context], goal: Goal) -> list[Find]:
@@ -220,5 +225,4 @@ def _find(state: QueryState) -> Find:
         found.bounded,
         proof=evidence_of(state).proof,
         rows_used=state.rows_used,
-        is_complete=best is not None or not state.spent.ran_out,
     )

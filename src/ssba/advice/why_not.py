@@ -1,8 +1,9 @@
 """Why there is no answer, and small relaxations of constraints and limits that let one through.
 
-Everything said to flip was explained anew under the relaxed constraints, and found. A relaxation is called
-tight where each of its bounds alone, one step tighter (or 5% less loosened), was explained anew, too,
-and was not enough: proved where the model can be opened, else as far as the search could tell.
+Everything said to flip was explained anew under the relaxed constraints, or under slightly looser ones, and
+what was found meets the relaxed ones. A relaxation is called tight where each of its bounds alone, one step
+tighter (or 5% less loosened), was explained anew, too, and was not enough: proved where the model can be
+opened, else as far as the search could tell.
 """
 
 import itertools
@@ -211,21 +212,23 @@ def _checked(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def _brought_down(inquiry: _Inquiry, attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Bring attempts down to what their nearest counterfactuals need, where these are found so as well.
+    """Bring attempts down to what their nearest counterfactuals need.
 
-    Those that came down far are checked once more: nobody knows yet whether a little less is enough.
+    A counterfactual that needs less is an answer there, too, whether or not a search finds it again. What
+    came down far is checked once more: nobody knows yet whether a little less is enough.
     """
     lower = [to_nearest(inquiry.context, one) for one in attempts]
     changed = [i for i, one in enumerate(lower) if one.high != attempts[i].high]
     terms = [lower[i].at(lower[i].high, inquiry.terms) for i in changed]
-    found = list(attempts)
+    found = list(lower)
     for i, nearest in zip(changed, inquiry.nearest(terms), strict=True):
-        if nearest is not None and nearest.best is not None:
-            found[i] = replace(lower[i], outcome=nearest)
+        found[i] = replace(lower[i], outcome=_nearer(lower[i].outcome, nearest))
     far = {i for i in changed if attempts[i].is_tight and not found[i].is_tight}
     again = [found[i] for i in sorted(far)]
     near = [one for i, one in enumerate(found) if i not in far]
-    return [*near, *checked(inquiry.context, again, inquiry.terms, inquiry.flips_as_explained)]
+    done = [*near, *checked(inquiry.context, again, inquiry.terms, inquiry.flips_as_explained)]
+    # The searches made last may have found counterfactuals that need less still.
+    return [to_nearest(inquiry.context, one) for one in done]
 
 
 def _relaxed(inquiry: _Inquiry, sets: Sequence[Conditions], left_out: Sequence[Find | None]) -> list[Attempt]:

@@ -53,8 +53,8 @@ class Distance:
         its usual scale.
     scale : {"std", "mad", "range", "none"} or mapping, optional
         What a number's change is divided by: one spread of the data for all columns, or a number for each
-        column, 1 for those that are not named. ``"none"`` is the paper's raw units. By default ``"std"``, and
-        ``"range"`` for ``"gower"``.
+        column, 1 (raw units) for those that are not named. ``"none"`` is the paper's raw units. By default
+        ``"std"``, and ``"range"`` for ``"gower"``. Categories and truth values have none: a change counts 1.
     weights : mapping, optional
         Factors for columns whose change is harder (above 1) or easier (below 1).
 
@@ -86,6 +86,7 @@ class Distance:
         """Return the metric over rows with these features, whose spread encoded background rows show."""
         if isinstance(self.scale, Mapping):
             scale = _per_column(features, self.scale, "scale")
+            _refuse_scaled_levels(features, self.scale)
         else:
             # What overflows is refused by name.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -239,6 +240,16 @@ def _per_column(features: Sequence[Feature], given: Mapping[str, float], who: st
     if strangers := [name for name in given if name not in names]:
         raise SchemaError(unknown_columns(strangers, names, who))
     return np.array([float(given.get(name, 1.0)) for name in names])
+
+
+def _refuse_scaled_levels(features: Sequence[Feature], given: Mapping[str, float]) -> None:
+    for feature in features:
+        if feature.is_discrete and feature.name in given:
+            raise ArgumentError(
+                f"Distance(scale=...) names column {feature.name!r}, which is {feature.kind}: a change of it "
+                f"counts 1 whatever its scale; leave it out, or say that its change counts more or less with "
+                f"weights={{{feature.name!r}: ...}}"
+            )
 
 
 def _spread(Z: NDArray[np.float64], scale: ScaleName) -> NDArray[np.float64]:

@@ -142,7 +142,8 @@ def _storable(kind: Any) -> tuple[float, float]:
     if dtype.startswith("date"):
         return DAYS_OF_NANOSECONDS if getattr(kind, "time_unit", None) == "ns" else ALL_DAYS
     if dtype.startswith(("int", "uint")):
-        limits = np.iinfo(dtype)
+        # NumPy has no whole numbers of 128 bits, which hold more than a double keeps.
+        limits = np.iinfo(dtype.replace("128", "64"))
         return max(float(limits.min), -LARGEST_EXACT), min(float(limits.max), LARGEST_EXACT)
     if dtype == "float32":
         return float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
@@ -162,11 +163,20 @@ def _family(dtype: Any) -> Family:
 
 
 def _order(native: Any) -> tuple[Any, ...]:
-    """Return the levels of an ordered pandas categorical or a polars Enum, lowest first."""
+    """Return the levels of an ordered pandas category, a polars Enum or an ordered pyarrow dictionary."""
+    if getattr(getattr(native, "type", None), "ordered", False) is True:
+        return _order_of_dictionary(native)
     dtype: Any = getattr(native, "dtype", None)
     # What a polars Enum lists is what it is compared and sorted by; a Categorical there has no order.
     is_enum = type(dtype).__name__ == "Enum"
     return tuple(dtype.categories) if is_enum or getattr(dtype, "ordered", False) is True else ()
+
+
+def _order_of_dictionary(native: Any) -> tuple[Any, ...]:
+    """Return what all chunks of a pyarrow column list; where they do not agree there is no order."""
+    listed = {tuple(chunk.dictionary.to_pylist()) for chunk in native.chunks}
+    levels = listed.pop() if len(listed) == 1 else ()
+    return () if None in levels else levels
 
 
 def _read_array(data: Any) -> list[RawColumn]:
@@ -207,7 +217,10 @@ def only_row(rows: Any) -> dict[str, Any]:
         raise SchemaError(
             f"explain takes one row, but this frame has {len(frame)}; use explain_many, or pick one"
         )
-    return dict(zip(names, frame.row(0), strict=True))
+    # Arrow takes no rows of columns of views.
+    is_arrow = frame.implementation.is_pyarrow()
+    cells = next(frame.iter_rows()) if is_arrow else frame.row(0)
+    return dict(zip(names, cells, strict=True))
 
 
 def distinct_cells(cells: Sequence[Any]) -> list[Any]:

@@ -24,11 +24,13 @@ from ssba.models.calls import (
     try_out,
 )
 from ssba.models.prepared import asking
+from ssba.models.repeated_warnings import silence_repeats
 
 
 def model_with_predict(model: Any, name: str, rows: Any, needs: Needs) -> Model:
     """Adapt anything that has `predict`; `predict_proba` or `decision_function` are used where they help."""
     trial = try_out(name, Call(f"{name}.predict", asking(model, "predict")), rows)
+    silence_repeats(model, rows)
     # Asked before the classes: CatBoost's regressor has an empty `classes_`.
     if _is_regressor(model):
         return numbers_model(trial)

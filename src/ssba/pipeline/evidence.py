@@ -135,6 +135,22 @@ def ask_all_nearer(state: QueryState) -> Asking[None]:
     state.found.exhausted = not state.was_stopped
 
 
+def misses_few_rows(state: QueryState) -> bool:
+    """Tell whether all legal rows are so few that a larger budget would have had every one of them asked."""
+    asks_all = state.options.evidence and state.options.radius is None
+    if not asks_all or state.found.exhausted or not state.query.is_countable:
+        return False
+    left = MAX_ENUMERATED
+    for archive in state.region_archives:
+        rows = legal_rows_within(
+            archive.region, state.engine.metric, math.inf, left, state.options.max_changes
+        )
+        if rows is None:
+            return False
+        left -= len(rows)
+    return True
+
+
 def evidence_of(state: QueryState) -> Evidence:
     """Put together what was shown about rows nearer than the nearest row that reached the target."""
     radius = state.found.best_distance

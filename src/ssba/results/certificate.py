@@ -106,7 +106,7 @@ class Certificate(JsonForm):
             "features": {one.name: one.declaration for one in shown.columns},
             "distance": Distance(
                 shown.metric,
-                scale={one.name: one.scale for one in shown.columns},
+                scale={one.name: one.scale for one in shown.columns if not one.feature.is_discrete},
                 weights={one.name: one.weight for one in shown.columns},
             ),
             "seed": shown.seed,

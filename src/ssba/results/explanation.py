@@ -159,7 +159,8 @@ class Explanation(JsonForm):
     Attributes
     ----------
     status : Status
-        found, bounded, infeasible, already_there or out_of_budget; compares equal to its text.
+        found, bounded, infeasible, already_there or out_of_budget; compares equal to its text. already_there
+        is about the query's prediction only: it may break constraints, and then the sentence names these.
     counterfactuals : tuple of Counterfactual
         The best first; each reaches the target and meets every constraint. The others come nearest first; by
         default those with other columns than the ones before come before further rows of the same columns.

@@ -13,6 +13,7 @@ from ssba.constraints.language.tree import column_text
 from ssba.constraints.language.tree import columns as constraint_columns
 from ssba.errors import ConstraintError
 from ssba.models.targets import Probability
+from ssba.results.broken import broken_by_query
 
 _MOST_LISTED = 5
 # Numbers with more digits than this may be those of 32 bits, the largest of which is this.
@@ -246,7 +247,15 @@ def clash_words(clash: Sequence[str]) -> str:
 
 def _already_there(explanation: "Explanation") -> str:
     now = show(explanation.prediction)
-    return f"The model already predicts {now}, which reaches {explanation.target}: nothing to change."
+    reaches = f"The model already predicts {now}, which reaches {explanation.target}: nothing to change."
+    broken = broken_by_query(explanation)
+    if not broken:
+        return reaches
+    them = "it" if len(broken) == 1 else "them"
+    return (
+        f"{reaches} The row itself breaks {_listed(broken)}; constraints are about proposed rows, so none "
+        f"that meets {them} was looked for."
+    )
 
 
 def _out_of_budget(explanation: "Explanation") -> str:
@@ -428,14 +437,16 @@ def _digits(value: float) -> str:
 
 
 def show(value: Any, unit: str | None = None) -> str:
-    """Write a value for a person: short numbers, a word for missing, the unit behind.
+    """Write a value for a person: short numbers, a word for missing, quotes around nothing, the unit behind.
 
-    >>> show(2.30000001, "mm"), show(None), show("typical")
-    ('2.3 mm', 'missing', 'typical')
+    >>> show(2.30000001, "mm"), show(None), show("typical"), show("")
+    ('2.3 mm', 'missing', 'typical', "''")
     """
     if value is None:
         return "missing"
     written = f"{value:.6g}" if isinstance(value, float) else str(value)
+    if not written.strip():
+        return repr(written)
     return f"{written} {unit}" if unit else written
 
 

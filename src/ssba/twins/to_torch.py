@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssba.arguments import came
 from ssba.columns.frames import is_frame, read_columns
 from ssba.columns.space import Matrix, Space, build_space
-from ssba.errors import ModelError, SchemaError
+from ssba.errors import ArgumentError, ModelError, SchemaError
 from ssba.extras import require
 from ssba.models.calls import Needs
 from ssba.models.model import adapt
@@ -64,6 +65,8 @@ def to_torch(
 
     Raises
     ------
+    ArgumentError
+        Torch cannot use the device, or the dtype is none of real numbers.
     ModelError
         The model is of no known kind, or the module disagrees with it on more than 1% of the background rows.
 
@@ -83,6 +86,7 @@ def to_torch(
         raise ModelError(f"{estimator.__name__} is a class, not a model: give a fitted object of it")
     if is_torch_module(estimator):
         raise ModelError(f"{name} is a torch module already: give it to ssba.Explainer as it is")
+    _refuse_target(device, dtype)
     _refuse_text(estimator, data)
     space, Z = build_space(data)
     background = _asked_about(estimator, space, Z)
@@ -112,6 +116,25 @@ def _asked_about(estimator: Any, space: Space, Z: Matrix) -> Matrix:
             rows = complete
     adapt(estimator, space.decode(rows[:1]))
     return rows
+
+
+def _refuse_target(device: Any, dtype: Any) -> None:
+    """Refuse a device that torch cannot use here, and what is no dtype of real numbers, before any work."""
+    import torch
+
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ArgumentError(
+            f"dtype is {dtype!r:.80}; give a torch dtype of real numbers, such as torch.float32"
+        )
+    try:
+        torch.zeros(1, device=device).cpu()
+    # Without CUDA torch raises an AssertionError.
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(". ")
+        raise ArgumentError(
+            f"device is {came(device)}, which torch cannot use here ({reason:.200}); give one that it can, "
+            "such as 'cpu', or 'cuda' where torch.cuda.is_available()"
+        ) from None
 
 
 def _refuse_text(estimator: Any, data: Any) -> None:

@@ -24,6 +24,7 @@ from ssba.constraints.language.tree import (
     Value,
     Within,
     cells,
+    column_text,
     columns,
 )
 from ssba.errors import ConstraintError
@@ -48,15 +49,23 @@ def check(constraint: Constraint, features: Mapping[str, Feature]) -> None:
     where = f"constraint {constraint.text!r}"
     if strangers := sorted(columns(constraint) - set(features)):
         unknown = unknown_columns(strangers, list(features), where)
-        # What is near to a column's name, or stands behind x., is hardly a level without its quotes.
-        is_column = "did you mean" in unknown or f"x.{strangers[0]}" in constraint.text
-        hint = "" if is_column else f"; a level is written in quotes: '{strangers[0]}'"
-        raise ConstraintError(f"{unknown}{hint}")
+        raise ConstraintError(f"{unknown}{_meant(strangers[0], unknown, constraint, features)}")
     try:
         for clause in constraint.guard + constraint.clauses:
             _check_clause(clause, features)
     except ConstraintError as error:
         raise ConstraintError(f"{where}: {error}") from None
+
+
+def _meant(stranger: str, unknown: str, constraint: Constraint, features: Mapping[str, Feature]) -> str:
+    """Say how to write what an unknown column may have been meant to be."""
+    if (dotted := f"x.{stranger}") in features:
+        return f"; the column {dotted!r} is written in backticks: {column_text(dotted)}"
+    if stranger.lower() in ("true", "false"):
+        return f"; a truth value is written {stranger.capitalize()}"
+    # What is near to a column's name, or stands behind x., is hardly a level without its quotes.
+    is_column = "did you mean" in unknown or f"x.{stranger}" in constraint.text
+    return "" if is_column else f"; a level is written in quotes: '{stranger}'"
 
 
 def _check_clause(clause: Clause, features: Mapping[str, Feature]) -> None:

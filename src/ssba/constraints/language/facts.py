@@ -224,13 +224,26 @@ def level_code(feature: Feature, value: Value) -> float:
         try:
             return feature.code(value.value)
         except SchemaError as error:
-            raise ConstraintError(str(error)) from None
+            spelling = _spelling(feature, value)
+            hint = spelling and f"column {feature.name!r}: {value.text} is no level of it; write {spelling}"
+            raise ConstraintError(hint or str(error)) from None
     if not isinstance(value, Number):
         raise ConstraintError(
             f"column {feature.name!r} is {feature.kind}, but {value.text} is not a number; "
             f"write a number, or declare the column: {declaring(feature.name, 'categorical')}"
         )
     return float(np.float32(value.value)) if feature.is_single else float(value.value)
+
+
+def _spelling(feature: Feature, value: Value) -> str | None:
+    """Return how a level is written that was given with quotes it has not, or without those it has."""
+    given = str(value.value)
+    if True in feature.levels and given.lower() in ("true", "false"):
+        return f"{given.capitalize()}, without quotes"
+    own = next((level for level in feature.levels if str(level) == given), None)
+    if own is None:
+        return None
+    return f"{Text(own).text}, in quotes" if isinstance(own, str) else f"{own}, without quotes"
 
 
 def _within(clause: Within, query: Query) -> tuple[Fact, ...]:
