@@ -361,6 +361,39 @@ class TestAnswer:
         bench.button("Back to the proposed values").click()
         assert bench.page.locator("#trial").count() == 0
 
+    @pytest.mark.parametrize(
+        ("typed", "told"),
+        [("131.5", "type a whole number"), ("", "type a value"), ("13x", "type a number")],
+    )
+    def test_an_edit_that_is_no_value_shows_no_outcome_of_other_values(
+        self, bench: Workbench, typed: str, told: str
+    ) -> None:
+        bench.open(row=PATIENT)
+        then = bench.page.locator(".tile.then")
+        assert "reaches the target" in then.inner_text()
+        field = bench.page.get_by_label("trestbps: proposed value")
+        field.fill(typed)
+        bench.page.get_by_text(f"trestbps: {told}").wait_for()
+        assert then.inner_text().split("\n") == ["Your edit", "not known; see below"]
+        assert field.get_attribute("aria-invalid") == "true"
+        assert bench.page.locator(".changes tr").filter(has=field).locator(".delta").count() == 0
+        assert bench.asked_for("/api/try") == 0
+        field.fill("138")
+        bench.until(lambda: "score of the target" in then.inner_text())
+        assert then.inner_text().startswith("Your edit")
+
+    def test_the_outcome_of_an_edit_goes_when_the_next_is_typed(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT, edit={"trestbps": 138})
+        then = bench.page.locator(".tile.then")
+        bench.until(lambda: "score of the target" in then.inner_text())
+        held: list[Any] = []
+        bench.page.route("**/api/try", lambda route: held.append(route))
+        bench.page.get_by_label("trestbps: proposed value").fill("120")
+        bench.until(lambda: held)
+        assert then.inner_text().split("\n") == ["Your edit", "Asking the model …"]
+        bench.page.unroute("**/api/try")  # which lets go what was held
+        bench.until(lambda: "score of the target" in then.inner_text())
+
     def test_downloads(self, loan_bench: Workbench, tmp_path: Path) -> None:
         bench = loan_bench.open(row=POOR)
         found = {}

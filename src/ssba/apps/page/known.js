@@ -58,6 +58,14 @@ export class Column {
     return Number.isFinite(number) ? number : undefined;
   }
 
+  /** Why a text is no value of the column, for people; null where it is one. */
+  fault(text) {
+    if (text.trim() === "") return S.typeValue;
+    const value = this.read(text);
+    if (value === undefined) return this.isDate ? S.typeDate : S.typeNumber;
+    return this.kind === "integer" && !Number.isInteger(value) ? S.typeWhole : null;
+  }
+
   /** A value as people read it. */
   show(value, withUnit = false) {
     if (value === null || value === undefined) return S.missing;
