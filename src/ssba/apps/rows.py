@@ -7,6 +7,8 @@ from ssba.apps.project.opened import OpenedProject, require_column
 from ssba.apps.requests import Query
 from ssba.errors import ArgumentError
 from ssba.json_form import plain_or_text
+from ssba.results import Column, ColumnTable
+from ssba.results.text import cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +63,21 @@ def matching_rows(project: OpenedProject, where: Mapping[str, Any], text: str = 
         contained = _contain(table, text.casefold())
         fits = [so_far and found for so_far, found in zip(fits, contained, strict=True)]
     return [number for number, fine in enumerate(fits) if fine]
+
+
+def outside_data(columns: ColumnTable, values: Mapping[str, Any]) -> str:
+    """Say which values of a row lie beyond all that the data show; nothing where none does."""
+    return "".join(f" {words}." for one in columns if (words := _outside(one, values[one.name])))
+
+
+def _outside(column: Column, value: Any) -> str:
+    feature = column.feature
+    if feature.has_levels or value is None or feature.data_low <= feature.code(value) <= feature.data_high:
+        return ""
+    low, high = feature.value(feature.data_low), feature.value(feature.data_high)
+    return (
+        f"The {column.name} of {cell(value)} is outside the data's {cell(low)} to {cell(high, column.unit)}"
+    )
 
 
 def _column(project: OpenedProject, name: str) -> str:

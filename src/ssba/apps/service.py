@@ -49,7 +49,7 @@ from ssba.apps.requests import (
     WhyNotReply,
     WhyNotRequest,
 )
-from ssba.apps.rows import check_number, matching_rows, plain_cell, row_of
+from ssba.apps.rows import check_number, matching_rows, outside_data, plain_cell, row_of
 from ssba.errors import ArgumentError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
@@ -143,7 +143,9 @@ class Service:
         """Say what the model predicts for a row."""
         with self._working(meter) as held:
             found = self._toward_target(held, request).predict(row_of(self.project, request))
-        return PredictReply(prediction=found.to_dict(), **self._said(found))
+        said = self._said(found)
+        said["sentence"] += outside_data(self.columns, found.values)
+        return PredictReply(prediction=found.to_dict(), **said)
 
     def check_constraints(self, request: CheckRequest, meter: Meter | None = None) -> CheckReply:
         """Say what constraints mean for a row."""

@@ -85,6 +85,83 @@ class TestFinding:
             assert lines.evaluate_all("all => all.every((one) => one.inert)")
 
 
+class TestValues:
+    @pytest.mark.parametrize(
+        ("typed", "told"),
+        [
+            ("", "type a value; until then 140 holds"),
+            ("about 130", "type a number; until then 140 holds"),
+            ("131.5", "type a whole number; until then 140 holds"),
+        ],
+    )
+    def test_what_is_no_value_is_told_beside_the_field_and_not_asked_about(
+        self, bench: Workbench, typed: str, told: str
+    ) -> None:
+        bench.open(row=PATIENT)
+        asked = bench.asked_for("/api/explain")
+        field = bench.page.get_by_label("trestbps: current value")
+        hint = bench.page.locator(".feature").filter(has=field).locator(".hint")
+        field.fill(typed)
+        field.press("Enter")
+        assert hint.inner_text() == told
+        assert field.get_attribute("aria-invalid") == "true"
+        assert "set" not in bench.state
+        assert bench.asked_for("/api/explain") == asked
+        field.fill("150")
+        field.press("Enter")
+        bench.solved()
+        assert bench.state["set"] == {"trestbps": 150}
+        assert (hint.inner_text(), field.get_attribute("aria-invalid")) == ("", "false")
+
+    def test_a_field_may_stand_empty_where_the_data_have_gaps(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT)
+        field = bench.page.get_by_label("ca: current value")
+        field.fill("")
+        field.press("Enter")
+        bench.solved()
+        assert bench.state["set"] == {"ca": None}
+        choices = {
+            name: bench.page.get_by_label(f"{name}: current value").locator("option").all_inner_texts()
+            for name in ("thal", "sex")
+        }
+        assert choices["thal"][0] == "missing"
+        assert choices["sex"] == ["female", "male"]
+
+    def test_a_value_beyond_the_data_is_taken_with_a_note(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT)
+        field = bench.page.get_by_label("age: current value")
+        hint = bench.page.locator(".feature").filter(has=field).locator(".hint")
+        assert hint.inner_text() == ""
+        field.fill("500")
+        field.press("Enter")
+        bench.solved()
+        assert hint.inner_text() == "outside the data's 29 to 77"
+        bench.button("Undo").click()
+        bench.solved()
+        assert hint.inner_text() == ""
+
+    def test_without_an_answer_nothing_is_called_locked(self, browser: "Browser", served: Served) -> None:
+        with opened(browser, served) as bench:
+            bench.page.goto(f"{served.url}/#{quote(json.dumps({'row': 1, 'set': {'age': None}}))}")
+            bench.page.locator("#answer .problem p").wait_for()
+            said = bench.page.locator(".allowed-words").all_inner_texts()
+            assert set(said) == {"not worked out"}
+            assert bench.page.locator(".lock[aria-pressed=true]").count() == 0
+            ends = [
+                bench.page.get_by_label(f"chol: {end} allowed").input_value() for end in ("lowest", "highest")
+            ]
+            assert ends == ["126", "564"]
+            assert bench.page.get_by_text("Choose a person").count() == 0
+            # What another row may do is not shown beside this one either.
+            bench.page.goto(f"{served.url}/#{quote(json.dumps({'row': 2}))}")
+            bench.solved()
+            assert "locked" in bench.page.locator(".allowed-words").all_inner_texts()
+            bench.page.goto(f"{served.url}/#{quote(json.dumps({'row': 1, 'set': {'age': None}}))}")
+            bench.page.locator("#answer .problem p").wait_for()
+            assert set(bench.page.locator(".allowed-words").all_inner_texts()) == {"not worked out"}
+            bench.said.clear()  # the browser itself notes each reply that is a refusal
+
+
 class TestSolving:
     def test_a_lock_and_a_range_change_the_answer(self, bench: Workbench) -> None:
         bench.open(row=PATIENT)

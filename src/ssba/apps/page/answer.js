@@ -42,6 +42,11 @@ export class AnswerPanel {
     this.spinner.hidden = true;
   }
 
+  /** Leave out the invitation to choose a person, who is chosen. */
+  clear() {
+    replace(this.body);
+  }
+
   /** Tell that there is no answer; what stands there stays, marked. */
   failed(error, isPart = false) {
     if (!isPart) {
@@ -212,7 +217,7 @@ export class AnswerPanel {
     if (!this.#isEdited) return null;
     return el("div", { class: "trial", id: "trial" },
       el("h3", { text: S.trial }),
-      el("p", { class: this.#isTried ? null : "waits", text: this.trial ? this.trial.sentence : this.trialNote }),
+      el("p", { class: this.#isTried ? null : "soft", text: this.trial ? this.trial.sentence : this.trialNote }),
       button(S.trialBack, () => { this.trial = null; this.store.update({ edit: {} }); }, { class: "quiet", "data-key": "back" }));
   }
 
