@@ -49,9 +49,10 @@ def the_row(project: OpenedProject, where: Mapping[str, Any]) -> int:
 
 
 def matching_rows(project: OpenedProject, where: Mapping[str, Any], text: str = "") -> list[int]:
-    """Return the numbers of the rows with some values, and with a text in some cell, in any case.
+    """Return the numbers of the rows with some values, and with each word of a text in some cell.
 
-    Values are compared as text where types differ. The column that names the rows is also known as `id`.
+    Values are compared as text where types differ, words in any case. The column that names the rows is also
+    known as `id`.
     """
     table = project.table
     fits = [True] * len(table)
@@ -59,8 +60,8 @@ def matching_rows(project: OpenedProject, where: Mapping[str, Any], text: str = 
         name = _column(project, given)
         wanted = comparable(value)
         fits = [so_far and comparable(cell) == wanted for so_far, cell in zip(fits, table[name], strict=True)]
-    if text:
-        contained = _contain(table, text.casefold())
+    for word in text.casefold().split():
+        contained = _contain(table, word)
         fits = [so_far and found for so_far, found in zip(fits, contained, strict=True)]
     return [number for number, fine in enumerate(fits) if fine]
 
@@ -88,11 +89,11 @@ def _column(project: OpenedProject, name: str) -> str:
     return name
 
 
-def _contain(table: "pd.DataFrame", text: str) -> list[bool]:
+def _contain(table: "pd.DataFrame", word: str) -> list[bool]:
     found = [False] * len(table)
     for _, column in table.items():
         found = [
-            so_far or text in str(cell).casefold()
+            so_far or word in str(cell).casefold()
             for so_far, cell in zip(found, map(plain_cell, column), strict=True)
         ]
     return found

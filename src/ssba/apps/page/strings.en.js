@@ -35,7 +35,7 @@ export default {
   edited: "edited",
   find: "Find a person",
   search: "Search",
-  searchHint: "any text or number",
+  searchHint: "any words or numbers",
   sort: "Order",
   sortRisk: "least favourable first",
   sortBest: "most favourable first",
