@@ -62,6 +62,25 @@ def answers(service: Service) -> dict[str, CallToolResult]:
     return found
 
 
+def test_null_is_what_was_left_out_and_one_constraint_needs_no_list(service: Service) -> None:
+    bare = call(service, "find_counterfactual", {"row": 5, "constraints": ["hours <= 9"]})
+    nulls = dict.fromkeys(["options", "budget", "set", "where", "target", "project_constraints"])
+    given = {"row": 5, **nulls, "constraints": "hours <= 9"}
+    assert text(call(service, "find_counterfactual", given)) == text(bare)
+    given = {"row": 5, "constraints": ["hours <= 9"], "options": {"k": None, "margin": None}}
+    assert text(call(service, "find_counterfactual", given)) == text(bare)
+    assert not call(service, "find_counterfactual", {"row": 5, "constraints": None}).is_error
+    assert not call(service, "find_rows", {"search": None, "where": None, "limit": None}).is_error
+
+
+def test_all_constraints_that_do_not_fit_are_told_at_once(service: Service) -> None:
+    wrong = ["school fixed", "hour <= 9", "hours <"]
+    told = call(service, "check_constraints", {"row": 5, "constraints": wrong})
+    assert told.is_error
+    assert [one for one in wrong if f"'{one}'" not in text(told)] == []
+    assert "write school == x.school" in text(told)
+
+
 def talk(service: Service, play: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
     async def main() -> Any:
         async with Client(build_server(service, Desk(workers=1)), mode=mode) as client:
