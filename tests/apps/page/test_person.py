@@ -403,6 +403,27 @@ class TestRelaxing:
         bench.solved()
         assert bench.page.locator(".badge").inner_text() == "Not within these limits"
 
+    def test_what_a_relaxation_gives_up_stands_on_its_button(self, bench: Workbench) -> None:
+        bench.open(row=8)
+        buttons = bench.page.locator(".relaxation")
+        buttons.first.wait_for()
+        noted = {
+            one.locator(".words").text_content(): one.locator(".caution-words").inner_text()
+            for one in buttons.all()
+        }
+        fact = noted["let cp be 'typical angina', too"]
+        assert fact == "Gives up a fact: cp was said to stay as it is."
+        both = noted["let sex be 'female', too and let thal be 'normal', too"]
+        assert both == "Gives up a fact: sex and thal were said to stay as they are."
+        beyond = noted["let oldpeak go down to -3.9 mm instead of 0"]
+        assert beyond == "Leads to values that no row of the data has."
+        assert fact in (buttons.nth(1).get_attribute("aria-label") or "")
+
+    def test_a_relaxation_of_what_may_change_has_no_note(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT, free="chol >= 300")
+        bench.page.locator(".relaxation").first.wait_for()
+        assert bench.page.locator(".caution-words").count() == 0
+
     def test_a_contradiction_names_what_clashes(self, bench: Workbench) -> None:
         bench.open(row=PATIENT, free="chol >= 300")
         assert bench.page.locator(".badge").inner_text() == "Contradiction"

@@ -156,6 +156,8 @@ export default {
   relaxNothing: "No single constraint, nor a pair, was found that is enough to relax.",
   both: (words) => words.join(" and "),
   relaxApply: (words) => `Apply: ${words}`,
+  givesUpFacts: (names) => `Gives up a fact: ${names.join(" and ")} ${names.length === 1 ? "was said to stay as it is" : "were said to stay as they are"}.`,
+  givesUpRange: "Leads to values that no row of the data has.",
   relaxDistance: (distance) => `distance ${distance}`,
   relaxPossible: "makes the constraints possible to meet",
   downloads: "Take it along",
