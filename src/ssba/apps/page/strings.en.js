@@ -210,6 +210,8 @@ export default {
   cohortEmpty: "No row fits.",
   cohortColumns: "In which share of the answers each feature changes",
   cohortDistances: "Share of the rows whose answer lies within each distance",
+  partOf: (part, whole, percent) => `${part} of ${whole} (${percent}%)`,
+  quantiles: { min: "nearest", "25%": "a quarter within", median: "half within", "75%": "three quarters within", max: "farthest" },
   cohortGroups: (by) => `How groups fare, by ${by}`,
   group: "Group",
   count: "Rows",
