@@ -63,7 +63,7 @@ class ToolCalls:
             return CallToolResult(content=[_text(tool.text(reply))], structured_content=structured(reply))
 
         try:
-            return await self._desk.run(work, meter)
+            return await self._desk.run(work, meter, light=tool.light)
         except Exception as error:
             if not is_about_the_request(error):
                 _LOG.exception("the tool %s failed", tool.name)
