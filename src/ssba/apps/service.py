@@ -113,8 +113,8 @@ class Service:
         count = len(self.project.table)
         return DescribeReply(
             title=settings.title,
-            sentence=f"{count:,} rows with {len(self.columns)} columns; a {self._model} is asked how to "
-            f"reach {self._target}.",
+            sentence=f"{count:,} rows with {len(self.columns)} columns; model: {self._model}; outcome to "
+            f"reach: {self._target}.",
             model=self._model,
             target=self._target,
             classes=self._classes,

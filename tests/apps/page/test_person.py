@@ -127,6 +127,11 @@ class TestValues:
         assert choices["thal"][0] == "missing"
         assert choices["sex"] == ["female", "male"]
 
+    def test_a_long_level_can_be_read_by_pointing_at_it(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT)
+        field = bench.page.get_by_label("restecg: current value")
+        assert field.get_attribute("title") == field.input_value() == "left ventricular hypertrophy"
+
     def test_a_value_beyond_the_data_is_taken_with_a_note(self, bench: Workbench) -> None:
         bench.open(row=PATIENT)
         field = bench.page.get_by_label("age: current value")

@@ -171,6 +171,8 @@ export class FeatureLine {
     if (this.element.inert === isSomebody) this.element.inert = !isSomebody;
     if (document.activeElement !== this.input) this.input.value = now === null || now === undefined ? "" : String(now);
     if (this.input.value === String(now ?? "")) this.#advise(null);
+    // A level that is longer than its field can be read by pointing at it.
+    if (column.hasLevels) this.input.title = this.input.value;
     this.input.classList.toggle("touched", column.name in this.store.state.set);
     this.reset.hidden = !(column.name in this.store.state.own);
     const own = this.store.state.own[column.name];
