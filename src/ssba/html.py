@@ -51,11 +51,22 @@ class Cell:
     look: str | None = None
 
 
-def table(caption: str, heads: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Markup:
-    """Return a table with a caption; the first cell of each row is its heading."""
+def table(
+    caption: str, heads: Sequence[Any], rows: Iterable[Sequence[Any]], *, named: bool = False
+) -> Markup:
+    """Return a table with a caption; the first cell of each row is its heading.
+
+    Where cells are `named`, each has the head of its column as `data-head`, for styles that put the cells of
+    a row below each other.
+    """
     top = element("tr", *(_cell("th", head, scope="col") for head in heads))
+    names = [one.content if isinstance(one, Cell) else one for one in heads] if named else [None] * len(heads)
     body = [
-        element("tr", _cell("th", row[0], scope="row"), *(_cell("td", cell) for cell in row[1:]))
+        element(
+            "tr",
+            _cell("th", row[0], scope="row"),
+            *(_cell("td", cell, data_head=name) for cell, name in zip(row[1:], names[1:], strict=True)),
+        )
         for row in rows
     ]
     return element("table", element("caption", caption), element("thead", top), element("tbody", *body))

@@ -54,3 +54,16 @@ def test_values_that_no_row_happens_to_have_are_no_mistake() -> None:
 def test_id_is_unknown_where_no_column_names_the_rows() -> None:
     with pytest.raises(SchemaError, match="where: unknown column 'id'"):
         matching_rows(heart_project(), {"id": "C0017"})
+
+
+def test_every_word_of_a_search_is_in_some_cell() -> None:
+    project = heart_project()
+    table = project.table
+    wanted = [
+        number
+        for number in matching_rows(project, {"sex": "female"})
+        if any("62" in str(cell) for cell in table.iloc[number])
+    ]
+    assert set(matching_rows(project, {"sex": "female", "age": 62})) < set(wanted)
+    assert matching_rows(project, {}, "  62 FEMALE ") == matching_rows(project, {}, "female 62") == wanted
+    assert matching_rows(project, {}, "female 62 nowhere") == []

@@ -89,6 +89,16 @@ class TestExplain:
         reply = SERVICE.explain(ExplainRequest(row=PATIENT, set={"chol": 200}))
         assert reply.explanation["query"]["chol"] == 200
 
+    def test_a_value_beyond_the_data_is_predicted_with_a_note(self) -> None:
+        request = PredictRequest.model_validate({"row": PATIENT, "set": {"age": 500, "oldpeak": -1.5}})
+        assert SERVICE.predict(request).sentence.endswith(
+            " The age of 500 is outside the data's 29 to 77 years."
+            " The oldpeak of -1.5 is outside the data's 0 to 6.2 mm."
+        )
+        assert SERVICE.predict(PredictRequest(row=PATIENT, set={"age": 77})).sentence.endswith(
+            "'no disease'."
+        )
+
     def test_without_an_answer_there_is_the_bounded_move(self) -> None:
         reply = SERVICE.explain(ExplainRequest(row=STUCK))
         assert reply.explanation["status"] == "bounded"

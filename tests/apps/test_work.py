@@ -43,6 +43,20 @@ def test_beyond_those_that_may_wait_a_request_is_refused() -> None:
     run(test)
 
 
+def test_light_work_waits_for_no_other() -> None:
+    async def test() -> None:
+        desk, go_on = Desk(workers=1, waiting=5), threading.Event()
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(desk.run, lambda meter: go_on.wait(20), Meter())
+            await anyio.wait_all_tasks_blocked()
+            assert await desk.run(lambda meter: "at once", Meter(), light=True) == "at once"
+            assert desk.taken == 3
+            go_on.set()
+
+    run(test)
+
+
 def test_no_more_work_at_once_than_there_are_workers() -> None:
     at_once, most, lock = 0, 0, threading.Lock()
 

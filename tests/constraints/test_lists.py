@@ -10,8 +10,8 @@ import pytest
 import ssba
 from ssba.columns.features import Feature
 from ssba.constraints.constraint import constraint, within
-from ssba.constraints.lists import refuse_targets, small_percents
-from ssba.errors import ArgumentError
+from ssba.constraints.lists import constraint_list, refuse_targets, small_percents
+from ssba.errors import ArgumentError, ConstraintError
 
 CLASSES = ("disease", "no disease")
 
@@ -110,3 +110,24 @@ def test_explain_many_warns_once_for_a_constraint(explainer: ssba.Explainer) -> 
         warnings.simplefilter("always")
         explainer.explain_many(DATA[:5], [ssba.within("age", percent=0.2)])
     assert [str(one.message)[:33] for one in caught] == ["'age within 0.2%' leaves age no v"]
+
+
+def test_all_constraints_that_do_not_fit_are_told_together() -> None:
+    features = {"a": MILLIMETRES}
+    with pytest.raises(ConstraintError) as told:
+        constraint_list(["a fixed", "a <= 3", "b <= 200", "a <"], features)
+    lines = str(told.value).splitlines()
+    assert lines[0] == "3 constraints do not fit:"
+    for word in ("'a fixed'", "'b <= 200'", "'a <'"):
+        assert word in told.value.one_line
+    assert "\n" not in told.value.one_line
+    with pytest.raises(ConstraintError) as alone:
+        constraint_list(["a <= 3", "b <= 200"], features)
+    assert str(alone.value).startswith("constraint 'b <= 200': unknown column 'b'")
+
+
+def test_of_many_constraints_that_do_not_fit_the_first_are_told() -> None:
+    with pytest.raises(ConstraintError) as told:
+        constraint_list(["b <= 200"] * 1000, {"a": MILLIMETRES})
+    assert told.value.one_line.endswith("; and 980 more")
+    assert len(told.value.one_line) < 3000

@@ -15,6 +15,7 @@ from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.relaxing.ladder import tidy
 from ssba.constraints.relaxing.looser import Ladder, ladders, left_out, needed
 from ssba.options import Ball, Options
+from ssba.results.why_not import DATA_RANGE
 
 # A bracket is halved so often at most; it is narrow long before.
 _MOST_ROUNDS = 40
@@ -119,7 +120,7 @@ def _ranges_of(context: Context, move: Row | None) -> list[Condition]:
             if near and end == known and lower[j] < upper[j] and not feature.levels:
                 bound = Constraint((Comparison((New(feature.name), Number(known)), (operator,)),))
                 place = len(context.constraints) + len(found)
-                text = f"{bound.text} (the range of the data)"
+                text = f"{bound.text}{DATA_RANGE}"
                 # What was never negative is taken for a size, which cannot be.
                 most = known if operator == ">=" and known >= 0 else math.inf
                 if most > 0:

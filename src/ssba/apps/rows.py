@@ -8,6 +8,8 @@ from ssba.apps.requests import Query
 from ssba.arguments import is_number, listing, meant
 from ssba.errors import ArgumentError, SchemaError
 from ssba.json_form import plain_or_text
+from ssba.results import Column, ColumnTable
+from ssba.results.text import cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,23 +50,39 @@ def the_row(project: OpenedProject, where: Mapping[str, Any]) -> int:
 
 
 def matching_rows(project: OpenedProject, where: Mapping[str, Any], text: str = "") -> list[int]:
-    """Return the numbers of the rows with some values, and with a text in some cell, in any case.
+    """Return the numbers of the rows with some values, and with each word of a text in some cell.
 
-    Values are compared as text where types differ. The column that names the rows is also known as `id`.
+    Values are compared as text where types differ, words in any case. The column that names the rows is also
+    known as `id`.
     """
     table = project.table
     fits = [True] * len(table)
     for given, value in where.items():
         name = _column(project, given)
         wanted = comparable(value)
-        cells = [comparable(cell) for cell in table[name]]
+        cells = [comparable(one) for one in table[name]]
         if wanted is not None and wanted not in cells and name in project.rows.columns:
             _refuse_no_value(project, name, value)
-        fits = [so_far and cell == wanted for so_far, cell in zip(fits, cells, strict=True)]
-    if text:
-        contained = _contain(table, text.casefold())
+        fits = [so_far and one == wanted for so_far, one in zip(fits, cells, strict=True)]
+    for word in text.casefold().split():
+        contained = _contain(table, word)
         fits = [so_far and found for so_far, found in zip(fits, contained, strict=True)]
     return [number for number, fine in enumerate(fits) if fine]
+
+
+def outside_data(columns: ColumnTable, values: Mapping[str, Any]) -> str:
+    """Say which values of a row lie beyond all that the data show; nothing where none does."""
+    return "".join(f" {words}." for one in columns if (words := _outside(one, values[one.name])))
+
+
+def _outside(column: Column, value: Any) -> str:
+    feature = column.feature
+    if feature.has_levels or value is None or feature.data_low <= feature.code(value) <= feature.data_high:
+        return ""
+    low, high = feature.value(feature.data_low), feature.value(feature.data_high)
+    return (
+        f"The {column.name} of {cell(value)} is outside the data's {cell(low)} to {cell(high, column.unit)}"
+    )
 
 
 def _column(project: OpenedProject, name: str) -> str:
@@ -103,11 +121,11 @@ def _reads_as_number(value: Any) -> bool:
     return not isinstance(value, bool)
 
 
-def _contain(table: "pd.DataFrame", text: str) -> list[bool]:
+def _contain(table: "pd.DataFrame", word: str) -> list[bool]:
     found = [False] * len(table)
     for _, column in table.items():
         found = [
-            so_far or text in str(cell).casefold()
+            so_far or word in str(cell).casefold()
             for so_far, cell in zip(found, map(plain_cell, column), strict=True)
         ]
     return found

@@ -49,7 +49,7 @@ from ssba.apps.requests import (
     WhyNotReply,
     WhyNotRequest,
 )
-from ssba.apps.rows import check_number, matching_rows, plain_cell, row_of
+from ssba.apps.rows import check_number, matching_rows, outside_data, plain_cell, row_of
 from ssba.errors import ArgumentError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
@@ -67,6 +67,8 @@ _MOST_STRIPPED = 5_000
 """Rows of the data of which distributions are made."""
 _MOST_PLACED = 800
 """Rows of the data that are drawn one by one."""
+LIGHT = frozenset({"rows", "predict", "check_constraints", "population", "place"})
+"""Questions that search nothing, so that nobody should wait for a search before they are answered."""
 _LOOK = 0.1
 """Seconds between two looks at whether a request that waits for an explainer is still wanted."""
 
@@ -74,15 +76,15 @@ _LOOK = 0.1
 class Service:
     """Answers requests about one project.
 
-    Explainers are made as they are needed, up to `workers` of them, and each is used by one request at a
-    time; which of them answers makes no difference.
+    Explainers are made as they are needed, up to `workers` of them for searches and as many for what searches
+    nothing, and each is used by one request at a time; which of them answers makes no difference.
 
     Parameters
     ----------
     project : OpenedProject
         What the requests are about.
     workers : int
-        How many requests may be worked on at once.
+        How many searches may be worked on at once, and how many other requests beside them.
     limits : Limits
         What one request may spend.
     """
@@ -91,7 +93,8 @@ class Service:
         self.project = project
         self.limits = limits or Limits()
         first = _Held(project)
-        self._explainers = _Pool(project, [first, *[None] * (workers - 1)])
+        self._explainers = _Pool(project, [*[None] * (workers - 1), first])
+        self._light = _Pool(project, [None] * workers)
         # Cohorts take long, so that they have an explainer of their own and no request waits for them.
         self._aside = _Pool(project, [None])
         self.columns = first.explainer.columns
@@ -110,8 +113,8 @@ class Service:
         count = len(self.project.table)
         return DescribeReply(
             title=settings.title,
-            sentence=f"{count:,} rows with {len(self.columns)} columns; a {self._model} is asked how to "
-            f"reach {self._target}.",
+            sentence=f"{count:,} rows with {len(self.columns)} columns; model: {self._model}; outcome to "
+            f"reach: {self._target}.",
             model=self._model,
             target=self._target,
             classes=self._classes,
@@ -141,13 +144,15 @@ class Service:
 
     def predict(self, request: PredictRequest, meter: Meter | None = None) -> PredictReply:
         """Say what the model predicts for a row."""
-        with self._working(meter) as held:
+        with self._working(meter, self._light) as held:
             found = self._toward_target(held, request).predict(row_of(self.project, request))
-        return PredictReply(prediction=found.to_dict(), **self._said(found))
+        said = self._said(found)
+        said["sentence"] += outside_data(self.columns, found.values)
+        return PredictReply(prediction=found.to_dict(), **said)
 
     def check_constraints(self, request: CheckRequest, meter: Meter | None = None) -> CheckReply:
         """Say what constraints mean for a row."""
-        with self._working(meter) as held:
+        with self._working(meter, self._light) as held:
             found = held.explainer.check_constraints(
                 row_of(self.project, request), self._constraints(request)
             )
@@ -214,11 +219,11 @@ class Service:
         if self._landscape is None:
             some = self._some_rows(_MOST_PLACED)
             said = self._said_about(some, meter)
-            with self._working(meter) as held:
+            with self._working(meter, self._light) as held:
                 points = boundary_rows(held.explainer, held.boundary)
             named = dict(zip(some, self._ids(some) or (None,) * len(some), strict=True))
             self._landscape = Landscape(self.columns, named, said, points, self.names)
-        with self._working(meter) as held:
+        with self._working(meter, self._light) as held:
             row = held.explainer.predict(row_of(self.project, request)).values
             return self._landscape.place(request, row, held.explainer.predict_many)
 
@@ -366,7 +371,7 @@ class Service:
         if self._known is None:
             known: list[Prediction] = []
             for first in range(0, len(self.project.rows), _BLOCK):
-                with self._working(meter) as held:
+                with self._working(meter, self._light) as held:
                     known += held.explainer.predict_many(self.project.rows.iloc[first : first + _BLOCK])
             self._known = known
         return self._known
@@ -386,7 +391,7 @@ class Service:
             return [self._known[number] for number in numbers]
         if not numbers:
             return ()
-        with self._working(meter) as held:
+        with self._working(meter, self._light) as held:
             return held.explainer.predict_many(self.project.rows.iloc[list(numbers)])
 
     def _row_reply(self, number: int, said: Prediction) -> RowReply:
@@ -406,7 +411,8 @@ class _Pool:
 
     def __init__(self, project: OpenedProject, held: Sequence["_Held | None"]) -> None:
         self._project = project
-        self._free: queue.SimpleQueue[_Held | None] = queue.SimpleQueue()
+        # What was used last is lent first, so that no more are made than are needed at once.
+        self._free: queue.LifoQueue[_Held | None] = queue.LifoQueue()
         for one in held:
             self._free.put(one)
 

@@ -20,7 +20,7 @@ class Desk:
     Parameters
     ----------
     workers : int
-        How many requests are worked on at once.
+        How many searches are worked on at once, and how many requests beside them that search nothing.
     waiting : int
         How many more may wait; beyond that a request is refused with `Busy`.
 
@@ -32,6 +32,7 @@ class Desk:
 
     def __init__(self, workers: int = 2, waiting: int = 32) -> None:
         self._limiter = CapacityLimiter(workers)
+        self._light = CapacityLimiter(workers)
         self._places = workers + waiting
         self._meters: list[Meter] = []
         self.rows = 0
@@ -42,15 +43,18 @@ class Desk:
         """How many requests are worked on or wait."""
         return len(self._meters)
 
-    async def run(self, work: Callable[[Meter], Answer], meter: Meter) -> Answer:
-        """Run a piece of work and return its answer; where the caller is cancelled, the work stops soon."""
+    async def run(self, work: Callable[[Meter], Answer], meter: Meter, *, light: bool = False) -> Answer:
+        """Run a piece of work and return its answer; where the caller is cancelled, the work stops soon.
+
+        Light work, which searches nothing, has as many places of its own, so that it waits for no search.
+        """
         if self.is_closed:
             raise Closed
         if self.taken >= self._places:
             raise Busy(retry_after=max(1, round(self.taken / self._limiter.total_tokens)))
         self._meters.append(meter)
         try:
-            return await self._run_to_the_end(work, meter)
+            return await self._run_to_the_end(work, meter, self._light if light else self._limiter)
         finally:
             self._meters = [one for one in self._meters if one is not meter]
             self.rows += meter.rows
@@ -61,7 +65,9 @@ class Desk:
         for meter in self._meters:
             meter.cancel()
 
-    async def _run_to_the_end(self, work: Callable[[Meter], Answer], meter: Meter) -> Answer:
+    async def _run_to_the_end(
+        self, work: Callable[[Meter], Answer], meter: Meter, limiter: CapacityLimiter
+    ) -> Answer:
         ended = False
 
         def begin() -> Answer:
@@ -80,7 +86,7 @@ class Desk:
         async with create_task_group() as beside:
             beside.start_soon(pass_on_cancellation)
             try:
-                answer = await to_thread.run_sync(begin, limiter=self._limiter)
+                answer = await to_thread.run_sync(begin, limiter=limiter)
             except Exception as error:
                 failure = error
             ended = True

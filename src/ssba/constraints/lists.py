@@ -15,7 +15,7 @@ from ssba.arguments import listed
 from ssba.columns.features import Feature
 from ssba.constraints.constraint import ColumnRules, Constraint, check, constraint
 from ssba.constraints.language.tree import Within
-from ssba.errors import ArgumentError
+from ssba.errors import ArgumentError, ConstraintError
 from ssba.models.targets import Probability, ValueBetween, ValueChange, target_call
 
 Rule = Constraint | ColumnRules | str
@@ -23,16 +23,40 @@ Constraints = Iterable[Rule] | Rule
 
 # Multiples of a step that differ by less than this share of it are the same.
 _ROUNDING = 1e-9
+_MOST_TOLD = 20
 
 
 def constraint_list(given: Any, features: Mapping[str, Feature]) -> tuple[Constraint, ...]:
-    """Read one list of constraints, and check that each fits the columns."""
+    """Read one list of constraints; all that cannot be read or do not fit the columns are told together."""
     parsed: list[Constraint] = []
+    errors: list[ConstraintError] = []
     for one in _members(given):
-        parsed += one.constraints(features) if isinstance(one, ColumnRules) else [constraint(one)]
-    for one in parsed:
-        check(one, features)
+        try:
+            parsed += _checked(one, features)
+        except ConstraintError as error:
+            errors.append(error)
+    if len(errors) > 1:
+        raise _together(errors)
+    if errors:
+        raise errors[0]
     return tuple(parsed)
+
+
+def _checked(given: Any, features: Mapping[str, Feature]) -> Sequence[Constraint]:
+    own = given.constraints(features) if isinstance(given, ColumnRules) else [constraint(given)]
+    for one in own:
+        check(one, features)
+    return own
+
+
+def _together(errors: Sequence[ConstraintError]) -> ConstraintError:
+    """Return one error that tells several; of many, the first, and how many more."""
+    told = errors[:_MOST_TOLD]
+    more = [f"and {len(errors) - len(told)} more"] if len(errors) > len(told) else []
+    return ConstraintError(
+        "\n".join([f"{len(errors)} constraints do not fit:", *map(str, told), *more]),
+        "; ".join([*(one.one_line for one in told), *more]),
+    )
 
 
 def constraints_by_row(

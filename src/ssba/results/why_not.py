@@ -8,6 +8,9 @@ from ssba.json_form import JsonForm
 from ssba.results.plan import change_words
 from ssba.results.text import capital, clash_words, columns, join, show
 
+DATA_RANGE = " (the range of the data)"
+"""Ends the name of a limit that no constraint sets, but the lowest or highest value in the data."""
+
 _MOST_TOLD = 3
 _MOST_BINDINGS = 5
 
@@ -80,6 +83,23 @@ class Relaxation:
     def is_single(self) -> bool:
         """Whether one constraint alone is relaxed."""
         return len(self.constraints) == 1
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The columns that were said to stay as they are, and may change with it.
+
+        Examples
+        --------
+        >>> Relaxation(("sex == x.sex", "chol <= 200"), (None, "chol <= 210"), ("", ""), None, True).facts
+        ('sex',)
+        """
+        sides = [text.partition(" == ") for text in self.constraints]
+        return tuple(left for left, _, right in sides if right == f"x.{left}")
+
+    @property
+    def is_beyond_data(self) -> bool:
+        """Whether it leads to values that no row of the data has."""
+        return any(text.endswith(DATA_RANGE) for text in self.constraints)
 
     @property
     def claim(self) -> str:

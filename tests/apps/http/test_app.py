@@ -267,23 +267,41 @@ class TestLimits:
         assert served.logged()[-1]["status"] == 499
         assert served.post("/api/predict", {"row": 3}).status == 200, "the worker is free again"
 
+    def test_what_searches_nothing_waits_for_no_search(self, held_up: tuple[Served, Gate]) -> None:
+        served, gate = held_up
+        quick = [
+            ("/api/check-constraints", {"row": 3, "constraints": ["income >= x.income"]}),
+            ("/api/rows", {"sort": "score"}),
+        ]
+        for asked in quick:  # what the model says about the rows is known from now on
+            assert served.post(*asked).status == 200
+        gate.close()
+        search = threading.Thread(target=served.post, args=("/api/explain", {"row": 3}))
+        search.start()
+        assert gate.entered.wait(30)
+        for asked in quick:
+            assert served.post(*asked).status == 200
+        assert search.is_alive()
+        gate.open()
+        search.join()
+
     def test_who_leaves_the_line_is_not_worked_for(self, held_up: tuple[Served, Gate]) -> None:
         served, gate = held_up
         gate.close()
-        first = threading.Thread(target=served.post, args=("/api/predict", {"row": 3}))
+        first = threading.Thread(target=served.post, args=("/api/explain", ENDLESS))
         first.start()
         assert gate.entered.wait(30)
-        calls = gate.calls
         with socket.create_connection(("127.0.0.1", served.port)) as connection:
             connection.sendall(
                 b"POST /api/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n"
                 b'Content-Type: application/json\r\n\r\n{"row": 3}'
             )
             wait_until(lambda: served.server.desk.taken == 2)
+            waiting = served.server.desk._meters[1]
         wait_until(lambda: served.server.desk.taken == 1)
         gate.open()
         first.join()
-        assert gate.calls == calls
+        assert (waiting.rows, waiting.is_cancelled) == (0, True)
 
 
 def test_several_explainers_answer_side_by_side_and_alike() -> None:

@@ -97,7 +97,7 @@ def test_work_that_a_client_cancels_ends(mode: str, monkeypatch: pytest.MonkeyPa
             tasks.start_soon(client.call_tool, *BOUNDED)
             await anyio.to_thread.run_sync(held.entered.wait)
             tasks.cancel_scope.cancel()
-        return await client.call_tool("predict", {"row": 5}), held.asked
+        return await client.call_tool("find_counterfactual", {"row": 15}), held.asked
 
     result, asked = talk(model, play, mode)
     assert not result.is_error

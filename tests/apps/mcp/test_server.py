@@ -62,6 +62,25 @@ def answers(service: Service) -> dict[str, CallToolResult]:
     return found
 
 
+def test_null_is_what_was_left_out_and_one_constraint_needs_no_list(service: Service) -> None:
+    bare = call(service, "find_counterfactual", {"row": 5, "constraints": ["hours <= 9"]})
+    nulls = dict.fromkeys(["options", "budget", "set", "where", "target", "project_constraints"])
+    given = {"row": 5, **nulls, "constraints": "hours <= 9"}
+    assert text(call(service, "find_counterfactual", given)) == text(bare)
+    given = {"row": 5, "constraints": ["hours <= 9"], "options": {"k": None, "margin": None}}
+    assert text(call(service, "find_counterfactual", given)) == text(bare)
+    assert not call(service, "find_counterfactual", {"row": 5, "constraints": None}).is_error
+    assert not call(service, "find_rows", {"search": None, "where": None, "limit": None}).is_error
+
+
+def test_all_constraints_that_do_not_fit_are_told_at_once(service: Service) -> None:
+    wrong = ["school fixed", "hour <= 9", "hours <"]
+    told = call(service, "check_constraints", {"row": 5, "constraints": wrong})
+    assert told.is_error
+    assert [one for one in wrong if f"'{one}'" not in text(told)] == []
+    assert "write school == x.school" in text(told)
+
+
 def talk(service: Service, play: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
     async def main() -> Any:
         async with Client(build_server(service, Desk(workers=1)), mode=mode) as client:
@@ -338,10 +357,10 @@ def test_work_that_a_client_cancels_ends(mode: str, monkeypatch: pytest.MonkeyPa
             await anyio.to_thread.run_sync(held.entered.wait)
             tasks.cancel_scope.cancel()
         # The only explainer is free again when the cancelled work has ended.
-        return await client.call_tool("predict", {"row": 5})
+        return await client.call_tool(*CALLS["already there"])
 
     assert not talk(service, play, mode).is_error
-    # One call of the search, and those of the prediction: the whole search asks about thousands of rows.
+    # One call of the search, and one about a row that is there: a whole search asks about thousands of rows.
     assert held.asked < 100
 
 

@@ -99,8 +99,24 @@ def test_what_was_said_to_stay_is_not_offered_for_relaxation(service: Service) -
     reply = service.why_not(asked)
     only_school = {**reply.why_not, "relaxations": _only(reply, "school == x.school")}
     said = lines(texts.why_not_text(reply.model_copy(update={"why_not": only_school})))
-    assert 'gives up something that was said to stay as it is, as "school == x.school"' in said[1]
+    assert "gives up something that was said to stay as it is, as school." in said[1]
     assert "constraints=" not in said[1]
+
+
+def test_a_relaxation_of_the_datas_range_alone_is_said_to_be_that(service: Service) -> None:
+    reply = service.why_not(WhyNotRequest(row=5, constraints=("hours <= 9",)))
+    first = _only(reply, "hours <= 9")[0]
+    beyond = {
+        **first,
+        "constraints": ["hours <= 19 (the range of the data)"],
+        "words": ["let hours go up to 22"],
+    }
+    relaxations = [beyond, {**first, "constraints": ["school == x.school"], "words": ["let school change"]}]
+    why = {**reply.why_not, "relaxations": relaxations}
+    said = lines(texts.why_not_text(reply.model_copy(update={"why_not": why})))
+    assert said[1].startswith("To let hours go up to 22 gives up only the range of the data")
+    assert said[2].startswith("Each other relaxation that was found to be enough gives up something")
+    assert not [line for line in said if "constraints=" in line]
 
 
 def test_without_a_relaxation_no_call_is_offered(service: Service) -> None:

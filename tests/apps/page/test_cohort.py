@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from tests.apps.http.served import gated, serving
+from tests.apps.http.served import Served, gated, serving
 from tests.apps.page.workbench import Workbench, opened
 from tests.apps.projects import loans
 from tests.browser import needs_browser
@@ -67,6 +67,24 @@ def test_groups_are_compared(loan_bench: Workbench) -> None:
     assert table.locator("tbody th").all_inner_texts() == ["north", "south"]
 
 
+def test_what_the_pictures_show_stands_in_words_on_a_phone(browser: "Browser", served_loans: Served) -> None:
+    rows = [3, 4, 5, 6]
+    with opened(browser, served_loans, width=380) as bench:
+        job = served_loans.post("/api/cohort", {"rows": rows}).json["id"]
+        bench.until(lambda: served_loans.request("GET", f"/api/cohort/{job}").json["status"] == "done")
+        cohort = served_loans.request("GET", f"/api/cohort/{job}").json["result"]["cohort"]
+        chosen = {"search": "", "column": "", "value": "", "by": "", "rules": "project", "job": job}
+        bench.page.goto(f"{served_loans.url}/#{json.dumps({'tab': 'cohort', 'row': 3, 'cohort': chosen})}")
+        words = bench.page.locator(".in-words")
+        words.first.wait_for()
+        changing = sum(bool(one["changes"]) for one in cohort["members"])
+        first = cohort["columns"][0]
+        shares = words.first.locator("li").first.inner_text()
+        assert f"{first['changed']} of {changing} ({100 * first['changed'] / changing:.0f}%)" in shares
+        assert f"half within\n{cohort['distances']['median']:.3g}" in words.nth(1).inner_text()
+        assert bench.page.locator(".charts img").first.is_hidden()
+
+
 def test_a_run_is_followed_and_cancelled(browser: "Browser") -> None:
     project, gate = gated(loans())
     with serving(project) as served, opened(browser, served) as bench:
@@ -95,3 +113,7 @@ def test_what_no_answer_was_found_for_has_no_pictures(loan_bench: Workbench) -> 
     }
     assert every(found[name] == 404 for name in ("columns.svg", "distances.svg", "nothing.txt"))
     assert every(found[name] == 200 for name in ("report.html", "answers.csv"))
+    cohort = {"search": "", "column": "", "value": "", "by": "", "rules": "project", "job": job}
+    loan_bench.page.goto(f"{served.url}/#{json.dumps({'tab': 'cohort', 'row': 3, 'cohort': cohort})}")
+    loan_bench.page.get_by_role("table", name="Choose a row to look at it").wait_for()
+    assert loan_bench.asked_for("columns.svg") == 0

@@ -85,6 +85,88 @@ class TestFinding:
             assert lines.evaluate_all("all => all.every((one) => one.inert)")
 
 
+class TestValues:
+    @pytest.mark.parametrize(
+        ("typed", "told"),
+        [
+            ("", "type a value; until then 140 holds"),
+            ("about 130", "type a number; until then 140 holds"),
+            ("131.5", "type a whole number; until then 140 holds"),
+        ],
+    )
+    def test_what_is_no_value_is_told_beside_the_field_and_not_asked_about(
+        self, bench: Workbench, typed: str, told: str
+    ) -> None:
+        bench.open(row=PATIENT)
+        asked = bench.asked_for("/api/explain")
+        field = bench.page.get_by_label("trestbps: current value")
+        hint = bench.page.locator(".feature").filter(has=field).locator(".hint")
+        field.fill(typed)
+        field.press("Enter")
+        assert hint.inner_text() == told
+        assert field.get_attribute("aria-invalid") == "true"
+        assert "set" not in bench.state
+        assert bench.asked_for("/api/explain") == asked
+        field.fill("150")
+        field.press("Enter")
+        bench.solved()
+        assert bench.state["set"] == {"trestbps": 150}
+        assert (hint.inner_text(), field.get_attribute("aria-invalid")) == ("", "false")
+
+    def test_a_field_may_stand_empty_where_the_data_have_gaps(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT)
+        field = bench.page.get_by_label("ca: current value")
+        field.fill("")
+        field.press("Enter")
+        bench.solved()
+        assert bench.state["set"] == {"ca": None}
+        choices = {
+            name: bench.page.get_by_label(f"{name}: current value").locator("option").all_inner_texts()
+            for name in ("thal", "sex")
+        }
+        assert choices["thal"][0] == "missing"
+        assert choices["sex"] == ["female", "male"]
+
+    def test_a_long_level_can_be_read_by_pointing_at_it(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT)
+        field = bench.page.get_by_label("restecg: current value")
+        assert field.get_attribute("title") == field.input_value() == "left ventricular hypertrophy"
+
+    def test_a_value_beyond_the_data_is_taken_with_a_note(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT)
+        field = bench.page.get_by_label("age: current value")
+        hint = bench.page.locator(".feature").filter(has=field).locator(".hint")
+        assert hint.inner_text() == ""
+        field.fill("500")
+        field.press("Enter")
+        bench.solved()
+        assert hint.inner_text() == "outside the data's 29 to 77"
+        bench.button("Undo").click()
+        bench.solved()
+        assert hint.inner_text() == ""
+
+    def test_without_an_answer_nothing_is_called_locked(self, browser: "Browser", served: Served) -> None:
+        with opened(browser, served) as bench:
+            bench.page.goto(f"{served.url}/#{quote(json.dumps({'row': 1, 'set': {'age': None}}))}")
+            bench.page.locator("#answer .problem p").wait_for()
+            said = bench.page.locator(".allowed-words").all_inner_texts()
+            assert set(said) == {"not worked out"}
+            assert bench.page.locator(".lock[aria-pressed=true]").count() == 0
+            ends = [
+                bench.page.get_by_label(f"chol: {end} allowed").input_value() for end in ("lowest", "highest")
+            ]
+            assert ends == ["126", "564"]
+            assert bench.page.get_by_text("Choose a person").count() == 0
+            # What another row may do is not shown beside this one either.
+            bench.page.goto(f"{served.url}/#{quote(json.dumps({'row': 2}))}")
+            bench.solved()
+            assert "locked" in bench.page.locator(".allowed-words").all_inner_texts()
+            bench.page.goto(f"{served.url}/#{quote(json.dumps({'row': 1, 'set': {'age': None}}))}")
+            bench.page.locator("#answer .problem p").wait_for()
+            assert set(bench.page.locator(".allowed-words").all_inner_texts()) == {"not worked out"}
+            bench.said.clear()  # the browser itself notes each reply that is a refusal
+
+
 class TestSolving:
     def test_a_lock_and_a_range_change_the_answer(self, bench: Workbench) -> None:
         bench.open(row=PATIENT)
@@ -326,6 +408,27 @@ class TestRelaxing:
         bench.solved()
         assert bench.page.locator(".badge").inner_text() == "Not within these limits"
 
+    def test_what_a_relaxation_gives_up_stands_on_its_button(self, bench: Workbench) -> None:
+        bench.open(row=8)
+        buttons = bench.page.locator(".relaxation")
+        buttons.first.wait_for()
+        noted = {
+            one.locator(".words").text_content(): one.locator(".caution-words").inner_text()
+            for one in buttons.all()
+        }
+        fact = noted["let cp be 'typical angina', too"]
+        assert fact == "Gives up a fact: cp was said to stay as it is."
+        both = noted["let sex be 'female', too and let thal be 'normal', too"]
+        assert both == "Gives up a fact: sex and thal were said to stay as they are."
+        beyond = noted["let oldpeak go down to -3.9 mm instead of 0"]
+        assert beyond == "Leads to values that no row of the data has."
+        assert fact in (buttons.nth(1).get_attribute("aria-label") or "")
+
+    def test_a_relaxation_of_what_may_change_has_no_note(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT, free="chol >= 300")
+        bench.page.locator(".relaxation").first.wait_for()
+        assert bench.page.locator(".caution-words").count() == 0
+
     def test_a_contradiction_names_what_clashes(self, bench: Workbench) -> None:
         bench.open(row=PATIENT, free="chol >= 300")
         assert bench.page.locator(".badge").inner_text() == "Contradiction"
@@ -360,6 +463,39 @@ class TestAnswer:
         assert bench.page.locator(".tile.then strong").inner_text() == wanted["trial"]["prediction"]
         bench.button("Back to the proposed values").click()
         assert bench.page.locator("#trial").count() == 0
+
+    @pytest.mark.parametrize(
+        ("typed", "told"),
+        [("131.5", "type a whole number"), ("", "type a value"), ("13x", "type a number")],
+    )
+    def test_an_edit_that_is_no_value_shows_no_outcome_of_other_values(
+        self, bench: Workbench, typed: str, told: str
+    ) -> None:
+        bench.open(row=PATIENT)
+        then = bench.page.locator(".tile.then")
+        assert "reaches the target" in then.inner_text()
+        field = bench.page.get_by_label("trestbps: proposed value")
+        field.fill(typed)
+        bench.page.get_by_text(f"trestbps: {told}").wait_for()
+        assert then.inner_text().split("\n") == ["Your edit", "not known; see below"]
+        assert field.get_attribute("aria-invalid") == "true"
+        assert bench.page.locator(".changes tr").filter(has=field).locator(".delta").count() == 0
+        assert bench.asked_for("/api/try") == 0
+        field.fill("138")
+        bench.until(lambda: "score of the target" in then.inner_text())
+        assert then.inner_text().startswith("Your edit")
+
+    def test_the_outcome_of_an_edit_goes_when_the_next_is_typed(self, bench: Workbench) -> None:
+        bench.open(row=PATIENT, edit={"trestbps": 138})
+        then = bench.page.locator(".tile.then")
+        bench.until(lambda: "score of the target" in then.inner_text())
+        held: list[Any] = []
+        bench.page.route("**/api/try", lambda route: held.append(route))
+        bench.page.get_by_label("trestbps: proposed value").fill("120")
+        bench.until(lambda: held)
+        assert then.inner_text().split("\n") == ["Your edit", "Asking the model …"]
+        bench.page.unroute("**/api/try")  # which lets go what was held
+        bench.until(lambda: "score of the target" in then.inner_text())
 
     def test_downloads(self, loan_bench: Workbench, tmp_path: Path) -> None:
         bench = loan_bench.open(row=POOR)

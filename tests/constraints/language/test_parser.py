@@ -243,6 +243,14 @@ def test_a_name_with_spaces_is_told_to_stand_in_backticks() -> None:
     assert constraint("`mean radius` <= 12").text == "`mean radius` <= 12"
 
 
+@pytest.mark.parametrize("text", ["age fixed", "fixed age", "age stays fixed", "age is unchanged"])
+def test_words_for_what_stays_are_told_as_a_comparison(text: str) -> None:
+    with pytest.raises(ConstraintError, match=r"write age == x\.age for a column that stays as it is"):
+        constraint(text)
+    with pytest.raises(ConstraintError, match=r"write `max HR` == x\.`max HR` for a column"):
+        constraint("`max HR` fixed")
+
+
 @pytest.mark.parametrize(("text", "meant"), [("age => 40", "write >= "), ("age =< 40", "write <= ")])
 def test_signs_the_wrong_way_round_are_told(text: str, meant: str) -> None:
     with pytest.raises(ConstraintError, match=meant):

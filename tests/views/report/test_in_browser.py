@@ -163,6 +163,21 @@ class TestEveryPage:
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("name", WRITTEN)
+def test_all_of_a_table_can_be_seen_on_a_phone(browser: "Browser", files: dict[str, Path], name: str) -> None:
+    with Visit(browser, files[name], width=360) as visit:
+        cut = visit.page.evaluate(
+            """() => [...document.querySelectorAll('.scroll:has(> table)')]
+              .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"""
+        )
+        assert cut == []
+        bare = visit.page.evaluate(
+            """() => [...document.querySelectorAll('tbody td')].filter((one) =>
+              !getComputedStyle(one, '::before').content.includes(one.dataset.head)).length"""
+        )
+        assert bare == 0
+
+
 def test_wide_table_is_reached_by_keyboard(browser: "Browser", files: dict[str, Path]) -> None:
     with Visit(browser, files["found"], width=360) as visit:
         visit.page.keyboard.press("Tab")

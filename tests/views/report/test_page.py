@@ -224,6 +224,14 @@ class TestOneQuery:
         assert re.search(r"pain\s+proved not to be enough", text)
         assert re.search(r"chol\s+nothing found, which is no proof\s+640", text)
 
+    def test_what_a_relaxation_gives_up_is_told(self) -> None:
+        beyond = replace(WHY_NOT.relaxations[0], constraints=("rate <= 200 (the range of the data)",))
+        why = replace(WHY_NOT, relaxations=(*WHY_NOT.relaxations, beyond))
+        text = Reader(query_page(BOUNDED, ReportParts(why_not=why))).text
+        assert re.search(r"leave out sex == x\.sex\s*Gives up a fact: sex was said to stay as it is\.", text)
+        assert text.count("Leads to values that no row of the data has.") == 1
+        assert text.count("Gives up a fact") == 1
+
     def test_a_long_list_of_relaxations_is_cut_and_says_so(self) -> None:
         why = replace(WHY_NOT, relaxations=WHY_NOT.relaxations[:1] * 14)
         text = Reader(query_page(BOUNDED, ReportParts(why_not=why))).text

@@ -41,7 +41,7 @@ from ssba.apps.requests import (
     RowsReply,
     RowsRequest,
 )
-from ssba.apps.service import Service
+from ssba.apps.service import LIGHT, Service
 from ssba.apps.work import Desk
 from ssba.errors import SsbaError
 from ssba.results.schemas import results_schema
@@ -63,11 +63,11 @@ class Server:
         self.agents = mcp_app(service, self.desk, MCP)
         self.group: TaskGroup | None = None
 
-    async def work(self, request: Request, ask: Callable[[Meter], Answer]) -> Answer:
+    async def work(self, request: Request, ask: Callable[[Meter], Answer], *, light: bool = False) -> Answer:
         """Let the service answer, as long as somebody waits for it."""
         meter = Meter(self.service.limits)
         try:
-            return await unless_gone(request, lambda: self.desk.run(ask, meter))
+            return await unless_gone(request, lambda: self.desk.run(ask, meter, light=light))
         except SsbaError:
             if self.desk.is_closed:
                 raise Closed from None
@@ -153,7 +153,7 @@ def _add_endpoint(app: FastAPI, server: Server, endpoint: Endpoint) -> None:
     async def answer(request: Request) -> Response:
         asked = await read_body(request, endpoint.request)
         ask = getattr(server.service, endpoint.method)
-        reply = await server.work(request, lambda meter: ask(asked, meter))
+        reply = await server.work(request, lambda meter: ask(asked, meter), light=endpoint.method in LIGHT)
         if isinstance(reply, str):
             return HTMLResponse(reply, headers=_REPORT_HEADERS)
         return _json(reply)
@@ -173,7 +173,7 @@ def _add_endpoint(app: FastAPI, server: Server, endpoint: Endpoint) -> None:
 
 def _add_rows(app: FastAPI, server: Server) -> None:
     async def find(request: Request, asked: RowsRequest) -> Response:
-        return _json(await server.work(request, lambda meter: server.service.rows(asked, meter)))
+        return _json(await server.work(request, lambda meter: server.service.rows(asked, meter), light=True))
 
     @app.get(
         "/api/rows",
@@ -296,7 +296,7 @@ def _add_about(app: FastAPI, server: Server) -> None:
         responses=refusals_of(),
     )
     async def population(request: Request) -> Response:
-        return _json(await server.work(request, server.service.population))
+        return _json(await server.work(request, server.service.population, light=True))
 
     @app.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> Response:

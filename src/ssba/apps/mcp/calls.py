@@ -19,6 +19,8 @@ from ssba.apps.work import Desk
 
 _LOG = logging.getLogger(__name__)
 
+_NULLS_INSIDE = frozenset({"options", "budget"})
+"""Arguments whose own parts may be null, too; in a row null is a missing cell."""
 _EVERY = 0.25
 """Seconds between two notifications of progress."""
 
@@ -57,15 +59,34 @@ class ToolCalls:
     async def _result(self, tool: ServiceTool, arguments: Mapping[str, Any], meter: Meter) -> CallToolResult:
         def work(meter: Meter) -> CallToolResult:
             # All of it in the thread: arguments that take seconds to refuse would hold up every client.
-            reply = tool.ask(self._service, read_request(tool.request, arguments), meter)
+            reply = tool.ask(self._service, read_request(tool.request, usual(arguments)), meter)
             return CallToolResult(content=[_text(tool.text(reply))], structured_content=structured(reply))
 
         try:
-            return await self._desk.run(work, meter)
+            return await self._desk.run(work, meter, light=tool.light)
         except Exception as error:
             if not is_about_the_request(error):
                 _LOG.exception("the tool %s failed", tool.name)
             return CallToolResult(content=[_text(refusal(error))], is_error=True)
+
+
+def usual(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as the forms know them: agents write null for what they leave out, and one text alone.
+
+    >>> usual({"row": 6, "search": None, "options": {"k": None}, "set": {"ca": None}, "constraints": "a < 1"})
+    {'row': 6, 'options': {}, 'set': {'ca': None}, 'constraints': ['a < 1']}
+    """
+    given = _without_nulls(arguments)
+    for name in _NULLS_INSIDE & set(given):
+        if isinstance(given[name], Mapping):
+            given[name] = _without_nulls(given[name])
+    if isinstance(given.get("constraints"), str):
+        given["constraints"] = [given["constraints"]]
+    return given
+
+
+def _without_nulls(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
 
 
 async def _report_progress(session: ServerSession, meter: Meter) -> None:

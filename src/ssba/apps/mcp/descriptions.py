@@ -32,10 +32,10 @@ DESCRIBE_MODEL = unwrapped("""
 
 FIND_ROWS = unwrapped("""
     Finds rows of the data (patients, customers, ...) and says what the model predicts for each. `where`
-    asks for exact values ({"age": 54}), `search` for text in any cell, `reached` for rows
-    that are at the desired outcome already (true) or not yet (false); `offset` and `limit` page through
-    the matches, of which `total` says how many there are. Use the number `row` of a match in the other
-    tools.
+    asks for exact values ({"age": 54}), `search` for words, each in some cell ("female 62"),
+    `reached` for rows that are at the desired outcome already (true) or not yet (false); `offset` and
+    `limit` page through the matches, of which `total` says how many there are. Use the number `row` of a
+    match in the other tools.
 """)
 
 PREDICT = unwrapped(f"""

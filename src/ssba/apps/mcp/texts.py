@@ -15,7 +15,6 @@ from ssba.apps.requests import (
     WhyNotReply,
 )
 from ssba.arguments import listing
-from ssba.constraints.constraint import fixed
 from ssba.results import (
     Allowed,
     Column,
@@ -146,25 +145,29 @@ def why_not_text(reply: WhyNotReply) -> str:
     return "\n".join([reply.sentence, *_relaxed_call(WhyNot.from_dict(reply.why_not), found), reply.caution])
 
 
-def _relaxed_call(why: WhyNot, found: Explanation) -> Sequence[str]:
+def _relaxed_call(why: WhyNot, found: Explanation) -> Iterable[str]:
     """Say how to ask with the first relaxation that gives up nothing that was said to stay as it is.
 
     An agent must not turn a man into a woman because that reaches the target. Limits of options are not
     constraints: their relaxation is an option.
     """
-    asked = found.constraints
-    enough = [one for one in why.relaxations if one.flips and set(one.constraints) <= set(asked)]
-    facts = {fixed(name).text for name in found.query}
-    arguable = [one for one in enough if not facts & set(one.constraints)]
-    if arguable:
-        return [_call_with(arguable[0], asked)]
-    if not enough:
-        return []
-    given_up = join(f'"{one}"' for one in enough[0].constraints if one in facts)
-    return [
-        "Each relaxation that was found to be enough gives up something that was said to stay as it is, as "
-        f"{given_up}. Do not ask with it unless the person says that this can change at all."
-    ]
+    enough = [one for one in why.relaxations if one.flips]
+    arguable = [one for one in enough if not one.facts]
+    usable = [one for one in arguable if set(one.constraints) <= set(found.constraints)]
+    if usable:
+        yield _call_with(usable[0], found.constraints)
+        return
+    for one in [one for one in arguable if one.is_beyond_data][:1]:
+        yield (
+            f"To {join(one.words)} gives up only the range of the data: no row has such a value. "
+            "Whether it can be at all is for the person to say."
+        )
+    if given_up := [one for one in enough if one.facts]:
+        which = "Each other relaxation" if arguable else "Each relaxation"
+        yield (
+            f"{which} that was found to be enough gives up something that was said to stay as it is, as "
+            f"{join(given_up[0].facts)}. Do not ask with it unless the person says that it can change at all."
+        )
 
 
 def _call_with(relaxation: Relaxation, asked: Sequence[str]) -> str:

@@ -65,6 +65,8 @@ class ServiceTool:
         Asks the service.
     text
         Says the reply to a person or a language model.
+    light
+        Whether it searches nothing, and so waits for no search.
     """
 
     name: str
@@ -74,6 +76,7 @@ class ServiceTool:
     reply: type[Reply]
     ask: Callable[[Service, Any, Meter], Reply]
     text: Callable[[Any], str]
+    light: bool = False
 
     @property
     def listed(self) -> Tool:
@@ -99,6 +102,7 @@ TOOLS = (
         reply=DescribeReply,
         ask=lambda service, request, meter: service.describe(),
         text=texts.describe_text,
+        light=True,
     ),
     ServiceTool(
         name="find_rows",
@@ -108,6 +112,7 @@ TOOLS = (
         reply=RowsReply,
         ask=lambda service, request, meter: service.rows(request, meter),
         text=texts.rows_text,
+        light=True,
     ),
     ServiceTool(
         name="predict",
@@ -117,6 +122,7 @@ TOOLS = (
         reply=PredictReply,
         ask=lambda service, request, meter: service.predict(request, meter),
         text=texts.predict_text,
+        light=True,
     ),
     ServiceTool(
         name="find_counterfactual",
@@ -153,6 +159,7 @@ TOOLS = (
         reply=CheckReply,
         ask=lambda service, request, meter: service.check_constraints(request, meter),
         text=texts.check_text,
+        light=True,
     ),
 )
 """Trials and levers are left to other ways in: for an agent predict with `set`, and options.k, do as much."""

@@ -7,6 +7,8 @@ import S from "./strings.en.js";
 
 const MOST_BUTTONS = 5;
 const MOST_BINDINGS = 6;
+/** Ends the name of a limit that no constraint sets, as the service writes it. */
+const DATA_RANGE = "(the range of the data)";
 
 /** The plan as steps, with the score after each. */
 export function planSteps(known, result, move) {
@@ -53,15 +55,23 @@ export function relaxButtons(known, result, store) {
   return el("div", { class: "relax" }, el("h3", { text: S.relax }), ...content);
 }
 
+/** What a relaxation gives up that may not be anybody's to give: a fact, or the range of the data. */
+function givenUp({ constraints }) {
+  const facts = constraints.map((one) => one.split(" == ")).filter(([left, right]) => right === `x.${left}`).map(([left]) => left);
+  if (facts.length) return S.givesUpFacts(facts);
+  return constraints.some((one) => one.endsWith(DATA_RANGE)) ? S.givesUpRange : "";
+}
+
 function buttons(known, why, result, store) {
   if (!why.relaxations.length) return [el("p", { text: S.relaxNothing })];
   return why.relaxations.slice(0, MOST_BUTTONS).map((one) => {
     const words = S.both(one.words);
     const gain = one.flips ? `${known.say(one.prediction)}, ${S.relaxDistance(digits(one.distance, 3))}` : S.relaxPossible;
+    const caution = givenUp(one);
     const made = button("", () => store.update(relaxed(store.state, one, result, known.rules)), {
-      class: "relaxation", "aria-label": S.relaxApply(words),
+      class: "relaxation", "aria-label": [S.relaxApply(words), caution].filter(Boolean).join(". "),
     });
-    made.append(el("span", { class: "words", text: words }), el("span", { class: "gain small", text: `→ ${gain}` }));
+    made.append(el("span", { class: "words", text: words }), caution ? el("span", { class: "caution-words small", text: caution }) : "", el("span", { class: "gain small", text: `→ ${gain}` }));
     return made;
   });
 }

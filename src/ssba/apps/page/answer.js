@@ -42,6 +42,11 @@ export class AnswerPanel {
     this.spinner.hidden = true;
   }
 
+  /** Leave out the invitation to choose a person, who is chosen. */
+  clear() {
+    replace(this.body);
+  }
+
   /** Tell that there is no answer; what stands there stays, marked. */
   failed(error, isPart = false) {
     if (!isPart) {
@@ -72,11 +77,16 @@ export class AnswerPanel {
 
   /** Show what the model says about edited values; neither a trial nor an error: it is being asked. */
   tried(trial, error) {
-    this.trial = trial;
+    Object.assign(this, { trial, trialOf: this.store.state.edit, isAsking: !trial && !error });
     this.trialNote = error ? error.message : trial ? "" : S.trialAsking;
     this.#draw();
     if (trial) announce(trial.sentence);
   }
+
+  get #isEdited() { return Object.keys(this.store.state.edit).length > 0; }
+
+  /** Whether what was last said about an edit is about the one that stands there now. */
+  get #isTried() { return this.trialOf === this.store.state.edit; }
 
   /** The answer that is shown: a counterfactual, or the bounded move. */
   get move() {
@@ -104,13 +114,21 @@ export class AnswerPanel {
     const { explanation } = this.result;
     const { move } = this;
     if (explanation.prediction === null) return null;
-    const after = this.trial ?? move;
-    const isThere = this.trial ? this.trial.reached : explanation.counterfactuals.length > 0;
     const there = explanation.status === "already_there";
     return el("div", { class: "tiles" },
       this.#tile(S.now, explanation, there, "now"),
-      after && !there ? el("span", { class: "to", "aria-hidden": "true", text: "→" }) : null,
-      after && !there ? this.#tile(this.trial ? S.trial : isThere ? S.then : S.thenBounded, after, isThere, "then") : null);
+      move && !there ? el("span", { class: "to", "aria-hidden": "true", text: "→" }) : null,
+      move && !there ? this.#after(move, explanation.counterfactuals.length > 0) : null);
+  }
+
+  /** What comes of the change. While values are edited it is what is known of these, and nothing else. */
+  #after(move, isFound) {
+    if (!this.#isEdited) return this.#tile(isFound ? S.then : S.thenBounded, move, isFound, "then");
+    if (this.#isTried && this.trial) return this.#tile(S.trial, this.trial, this.trial.reached, "then");
+    const isRefused = this.#isTried && !this.isAsking;
+    return el("div", { class: "tile then unknown" },
+      el("span", { class: "soft small", text: S.trial }),
+      el("span", { class: "small", text: isRefused ? S.trialUnknown : S.trialAsking }));
   }
 
   #tile(name, { prediction, score }, isReached, look) {
@@ -196,10 +214,10 @@ export class AnswerPanel {
   }
 
   #trial() {
-    if (!Object.keys(this.store.state.edit).length) return null;
+    if (!this.#isEdited) return null;
     return el("div", { class: "trial", id: "trial" },
       el("h3", { text: S.trial }),
-      el("p", { text: this.trial ? this.trial.sentence : this.trialNote }),
+      el("p", { class: this.#isTried ? null : "soft", text: this.trial ? this.trial.sentence : this.trialNote }),
       button(S.trialBack, () => { this.trial = null; this.store.update({ edit: {} }); }, { class: "quiet", "data-key": "back" }));
   }
 

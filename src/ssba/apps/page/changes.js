@@ -45,17 +45,15 @@ function line(known, column, now, then, given, hasRanges) {
 /** The proposed value, to be edited. */
 function field(column, value, given) {
   const shared = { "aria-label": S.proposedFor(column.name), "data-key": `edit ${column.name}` };
-  const take = (text) => {
-    const read = column.read(text);
-    if (read !== undefined && read !== null) given.change(column.name, read);
-  };
+  // What is no value yet is kept as it was typed: it is told, and the model is not asked about it.
+  const take = (text) => given.change(column.name, column.fault(text) ? text : column.read(text));
   if (column.hasLevels) {
     const made = el("select", shared, ...column.levels.map((one) => el("option", { value: String(one), text: String(one), selected: one === value })));
     made.addEventListener("change", () => take(made.value));
     return made;
   }
   const made = el("input", { ...shared, class: column.isDate ? "date" : null, type: "text", inputmode: column.isDate ? "text" : "decimal",
-    autocomplete: "off", value: value ?? "" });
+    autocomplete: "off", value: value ?? "", "aria-invalid": String(isNone(column, value)) });
   let waiting;
   made.addEventListener("input", () => {
     clearTimeout(waiting);
@@ -64,8 +62,12 @@ function field(column, value, given) {
   return made;
 }
 
+/** Whether something typed is no value of the column. */
+const isNone = (column, value) => typeof value === "string" && column.fault(value) !== null;
+
 /** What differs, in words and signs rather than by colour alone. */
 function difference(column, now, then) {
+  if (isNone(column, then)) return null;
   if (now === then) return el("span", { class: "soft small", text: S.unchanged });
   const [from, to] = [column.place(now), column.place(then)];
   if (from === null || to === null || !column.isOrdered) return el("span", { class: "delta", text: S.other });

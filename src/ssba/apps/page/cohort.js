@@ -156,7 +156,7 @@ export class CohortPanel {
     const files = `/api/cohort/${encodeURIComponent(id)}/files`;
     return replace(this.found,
       this.#exports(files),
-      el("div", { class: "charts" }, this.#chart(`${files}/columns.svg`, S.cohortColumns), this.#chart(`${files}/distances.svg`, S.cohortDistances)),
+      cohort.everyone.found ? this.#charts(files, cohort) : null,
       cohort.groups.length ? this.#groups(cohort) : null,
       this.#members(cohort, rows, ids));
   }
@@ -174,11 +174,31 @@ export class CohortPanel {
       ...Object.entries(S.exportNames).map(([name, text]) => button(text, () => take(name))));
   }
 
-  /** A picture of the service; without one, where there is nothing to show, no figure either. */
-  #chart(path, caption) {
+  /** Two pictures of the service; on a narrow screen, where they would be cut, words say what they show. */
+  #charts(files, cohort) {
+    return el("div", { class: "charts" },
+      this.#chart(`${files}/columns.svg`, S.cohortColumns, this.#shares(cohort)),
+      this.#chart(`${files}/distances.svg`, S.cohortDistances, this.#quantiles(cohort)));
+  }
+
+  #shares({ columns, members }) {
+    const total = members.filter((one) => one.changes.length).length;
+    return columns.filter((one) => one.changed).map(({ column, changed }) => el("li", {},
+      el("span", { text: this.known.byName.get(column)?.meaning || column }),
+      el("meter", { min: 0, max: total, value: changed, "aria-hidden": "true" }),
+      el("span", { class: "number", text: S.partOf(changed, total, Math.round((100 * changed) / total)) })));
+  }
+
+  #quantiles({ distances }) {
+    return Object.entries(S.quantiles).filter(([name]) => name in distances).map(([name, words]) =>
+      el("li", {}, el("span", { text: words }), el("span", { class: "number", text: digits(distances[name], 3) })));
+  }
+
+  #chart(path, caption, words) {
     const image = el("img", { alt: caption });
     const figure = el("figure", { hidden: true }, el("figcaption", { text: caption }),
-      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, image));
+      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, image),
+      el("ul", { class: "plain small in-words" }, ...words));
     fetchFile(path).then((file) => {
       image.src = URL.createObjectURL(file);
       figure.hidden = false;

@@ -11,8 +11,10 @@ export class FeatureLine {
   #isTouched = false;
 
   constructor(known, column, store, values) {
-    Object.assign(this, { known, column, store, values, allowed: null, proposed: undefined, isLocked: false });
+    // What the constraints leave: null where nothing may change, undefined as long as nobody has said.
+    Object.assign(this, { known, column, store, values, allowed: undefined, proposed: undefined, isLocked: false });
     this.strip = new Strip(known, column);
+    this.hint = el("span", { class: "hint small", role: "status" });
     this.input = this.#input();
     this.lock = button("", () => this.#set(this.isLocked ? this.#unlocked() : { t: "lock" }),
       { class: "lock", "aria-pressed": "false", "aria-label": S.lock(column.name) });
@@ -25,7 +27,8 @@ export class FeatureLine {
     this.element = el("div", { class: "feature", role: "listitem" },
       el("div", { class: "name" }, el("span", { class: "label", text: column.name, title: column.meaning || null }),
         column.meaning ? el("span", { class: "soft small meaning", text: column.meaning }) : null),
-      el("div", { class: "value" }, this.input, column.unit ? el("span", { class: "soft unit", text: column.unit, title: column.unit }) : null),
+      el("div", { class: "value" }, this.input, column.unit ? el("span", { class: "soft unit", text: column.unit, title: column.unit }) : null,
+        this.hint),
       el("div", { class: "track" }, this.picture, this.control),
       el("div", { class: "rule" }, this.lock, column.isOrdered ? this.#direction() : null,
         el("span", { class: "beneath" }, this.words, this.reset)));
@@ -46,21 +49,36 @@ export class FeatureLine {
   #input() {
     const { column } = this;
     const label = { "aria-label": S.value(column.name) };
-    const take = (value) => value !== undefined && this.store.update(this.#withValue(value));
     if (column.hasLevels) {
-      const options = [["", S.missing], ...column.levels.map((one) => [String(one), String(one)])];
+      const gap = column.hasGaps ? [["", S.missing]] : [];
+      const options = [...gap, ...column.levels.map((one) => [String(one), String(one)])];
       const made = el("select", label, ...options.map(([value, text]) => el("option", { value, text })));
-      made.addEventListener("change", () => take(column.read(made.value)));
+      made.addEventListener("change", () => this.#take(made.value));
       return made;
     }
     const made = el("input", { ...label, class: column.isDate ? "date" : null, type: "text", inputmode: column.isDate ? "text" : "decimal",
-      autocomplete: "off", placeholder: S.missing });
-    made.addEventListener("change", () => {
-      const value = column.read(made.value);
-      made.setAttribute("aria-invalid", String(value === undefined));
-      take(value);
-    });
+      autocomplete: "off", placeholder: column.hasGaps ? S.missing : null });
+    made.addEventListener("change", () => this.#take(made.value));
     return made;
+  }
+
+  /** Take a value that was typed or chosen; what is none is told, and the value before holds until there is one. */
+  #take(text) {
+    const { column } = this;
+    const isGap = text.trim() === "" && column.hasGaps;
+    const fault = isGap ? null : column.fault(text);
+    this.#advise(fault);
+    if (!fault) this.store.update(this.#withValue(column.read(text)));
+  }
+
+  /** Say beside the value what is wrong with what was typed, or that no row of the data has such a value. */
+  #advise(fault) {
+    const { column } = this;
+    const now = this.values()[column.name];
+    const known = column.place(now) === null ? "" : S.untilThen(column.show(now));
+    this.input.setAttribute("aria-invalid", String(Boolean(fault)));
+    const isAbsent = now === null && !column.hasGaps;
+    this.hint.textContent = fault ? [fault, known].filter(Boolean).join("; ") : isAbsent ? S.typeValue : column.outside(now);
   }
 
   #withValue(value) {
@@ -92,6 +110,7 @@ export class FeatureLine {
     const own = this.store.state.own[this.column.name];
     if (own?.t === "range") return own;
     const now = this.values()[this.column.name];
+    if (this.allowed === undefined) return { t: "range", lo: null, hi: null };
     if (this.allowed === null) return { t: "range", lo: now ?? null, hi: now ?? null };
     return { t: "range", lo: this.allowed.low, hi: this.allowed.high };
   }
@@ -151,6 +170,9 @@ export class FeatureLine {
     const now = this.values()[column.name];
     if (this.element.inert === isSomebody) this.element.inert = !isSomebody;
     if (document.activeElement !== this.input) this.input.value = now === null || now === undefined ? "" : String(now);
+    if (this.input.value === String(now ?? "")) this.#advise(null);
+    // A level that is longer than its field can be read by pointing at it.
+    if (column.hasLevels) this.input.title = this.input.value;
     this.input.classList.toggle("touched", column.name in this.store.state.set);
     this.reset.hidden = !(column.name in this.store.state.own);
     const own = this.store.state.own[column.name];
@@ -165,11 +187,18 @@ export class FeatureLine {
     this.#draw(true);
   }
 
+  /** Forget what the constraints left of the feature: they cannot be worked out for what is there now. */
+  forget() {
+    this.allowed = undefined;
+    this.proposed = undefined;
+    this.show(true);
+  }
+
   /** Draw the line, unless nothing about it has changed: there may be many lines, and one moves at a time. */
   #draw(isSomebody) {
     const { column, allowed } = this;
     const now = this.values()[column.name];
-    const drawn = JSON.stringify([now, allowed, this.proposed, isSomebody]);
+    const drawn = JSON.stringify([now, allowed === undefined ? "unknown" : allowed, this.proposed, isSomebody]);
     if (drawn === this.#drawn && !this.#isTouched) return;
     this.#drawn = drawn;
     this.#isTouched = false;
@@ -182,10 +211,16 @@ export class FeatureLine {
     const span = stripSpan(column, now, this.proposed, low, high);
     replace(this.picture, this.strip.draw({ now, proposed: this.proposed, ...ends }, span));
     if (column.hasLevels) this.#drawLevels(now, isSomebody);
-    else this.#drawSliders(low === undefined ? [now, now] : [low, high], span);
+    else this.#drawSliders(allowed === undefined ? span.map((one) => column.value(one)) : low === undefined ? [now, now] : [low, high], span);
     if (this.way) this.way.value = this.isLocked ? "" : wayOf(column, now, allowed);
-    this.words.textContent = !isSomebody ? "" : this.isLocked ? S.locked
-      : column.hasLevels ? S.unlocked : S.range(unbroken(column.show(low)), unbroken(column.show(high)));
+    this.words.textContent = isSomebody ? this.#allowedWords(low, high) : "";
+  }
+
+  #allowedWords(low, high) {
+    const { column, allowed } = this;
+    if (allowed === undefined) return S.unknown;
+    if (allowed === null) return S.locked;
+    return column.hasLevels ? S.unlocked : S.range(unbroken(column.show(low)), unbroken(column.show(high)));
   }
 
   #drawSliders(ends, span) {
@@ -231,7 +266,7 @@ function expected(column, rule, now, before) {
 /** Which way a feature may go, as its range shows it. */
 function wayOf(column, now, allowed) {
   const here = column.place(now);
-  if (here === null || allowed === null) return "";
+  if (here === null || !allowed) return "";
   const places = column.hasLevels ? allowed.levels.map((one) => column.place(one))
     : [column.place(allowed.low) ?? -Infinity, column.place(allowed.high) ?? Infinity];
   const [low, high] = [Math.min(...places), Math.max(...places)];

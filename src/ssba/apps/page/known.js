@@ -18,7 +18,8 @@ export function scoreText(score) {
 
 /** One column of the model. */
 export class Column {
-  constructor(said, strip, meaning) {
+  /** `rows` is how many rows the strip was made of. */
+  constructor(said, strip, meaning, rows) {
     Object.assign(this, { name: said.name, kind: said.kind, levels: said.levels, unit: said.unit ?? "", strip });
     this.meaning = meaning && meaning !== said.name ? meaning : "";
     this.hasLevels = said.levels.length > 0;
@@ -27,6 +28,14 @@ export class Column {
     this.step = said.step ?? (said.kind === "integer" ? 1 : null);
     this.low = this.hasLevels ? 0 : said.data_low ?? strip.low;
     this.high = this.hasLevels ? said.levels.length - 1 : said.data_high ?? strip.high;
+    this.hasGaps = strip.counts.flat().reduce((sum, one) => sum + one, 0) < rows;
+  }
+
+  /** That a value lies beyond all of the data, in words; nothing where it does not. */
+  outside(value) {
+    const place = this.hasLevels ? null : this.place(value);
+    if (place === null || (place >= this.low && place <= this.high)) return "";
+    return S.outside(this.show(this.value(this.low)), this.show(this.value(this.high)));
   }
 
   /** Where a value lies: numbers as they are, dates in days, levels by their place; null if it is missing. */
@@ -56,6 +65,14 @@ export class Column {
     if (this.isDate) return this.place(given) === null ? undefined : given;
     const number = Number(given.replace("−", "-").replace(",", "."));
     return Number.isFinite(number) ? number : undefined;
+  }
+
+  /** Why a text is no value of the column, for people; null where it is one. */
+  fault(text) {
+    if (text.trim() === "") return S.typeValue;
+    const value = this.read(text);
+    if (value === undefined) return this.isDate ? S.typeDate : S.typeNumber;
+    return this.kind === "integer" && !Number.isInteger(value) ? S.typeWhole : null;
   }
 
   /** A value as people read it. */
@@ -91,7 +108,7 @@ export class Known {
   constructor(schema, population) {
     Object.assign(this, { schema, groups: population.groups, rules: population.rules, example: population.example });
     this.columns = schema.columns.items.map((said, i) =>
-      new Column(said, population.strips[i], schema.meanings[said.name]));
+      new Column(said, population.strips[i], schema.meanings[said.name], population.rows));
     this.byName = new Map(this.columns.map((one) => [one.name, one]));
   }
 

@@ -24,7 +24,7 @@ class Page {
       stale: (isSlow) => this.answer.stale(isSlow),
       solved: (result) => this.#solved(result),
       added: (result, part) => this.#added(result, part),
-      failed: (error, isPart) => this.#failed(error, isPart),
+      failed: (error, isPart) => this.#unsolved(error, isPart),
       tried: (trial, error) => this.answer.tried(trial, error),
     };
     this.solver = new Solver(known, this.store, view);
@@ -155,6 +155,14 @@ class Page {
   #added(result, part) {
     this.answer.added(result, part);
     if (part === "alternatives") this.#moved();
+  }
+
+  /** Tell why there is no answer; what was known of somebody else is not shown beside it. */
+  #unsolved(error, isPart) {
+    const about = this.solver.result?.request;
+    if (!isPart && (!about || (about.row ?? null) !== this.store.state.row)) this.person.forget();
+    if (!this.solver.result) this.answer.clear();
+    this.#failed(error, isPart);
   }
 
   #failed(error, isPart) {

@@ -191,6 +191,11 @@ export class PersonPanel {
     for (const line of this.lines) line.show(row !== null || state.values !== null);
   }
 
+  /** Forget what the constraints left of each feature. */
+  forget() {
+    for (const line of this.lines) line.forget();
+  }
+
   /** Show what the constraints leave of each feature, and what the answer makes of it. */
   showAnswer(check, move) {
     const allowed = this.known.allowed(check);

@@ -2,6 +2,7 @@
 
 import { ask, isAbort, pause } from "./api.js";
 import { inForce } from "./rules.js";
+import S from "./strings.en.js";
 
 /** How long to wait for the next movement of a slider, in milliseconds. */
 const WAIT = 40;
@@ -157,6 +158,11 @@ export class Solver {
   async attempt(edit) {
     this.#trial.abort();
     this.#trial = new AbortController();
+    const fault = this.#faultOf(edit);
+    if (fault) {
+      this.view.tried(null, new Error(fault));
+      return;
+    }
     const { signal } = this.#trial;
     const { whole } = this.result;
     const move = whole.counterfactuals[this.store.state.answer] ?? whole.bounded;
@@ -170,6 +176,15 @@ export class Solver {
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /** Say what is no value among edits; null where all are. */
+  #faultOf(edit) {
+    const faults = Object.entries(edit).map(([name, value]) => {
+      const fault = this.known.byName.get(name)?.fault(String(value ?? ""));
+      return fault ? S.typeInto(name, fault) : null;
+    });
+    return faults.find(Boolean) ?? null;
   }
 
   #tell(error) {

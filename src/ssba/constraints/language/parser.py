@@ -81,6 +81,9 @@ _INSTEAD = {
     "`": "a second backtick behind the name, as in: `max HR` >= 100",
 }
 _EXAMPLE = "a constraint such as: age >= x.age"
+_STAYS = {"fixed", "stays", "stay", "unchanged", "constant", "same", "locked", "frozen"}
+_BESIDE = {"is", "be", "must", "as", "it", "remains"}
+"""Words by which people say that something stays as it is, and those that stand beside them."""
 
 _Item = TypeVar("_Item")
 
@@ -229,9 +232,18 @@ class _Reader:
             return "two constraints or an if-rule; there is no 'or', but: cp in {'typical', 'atypical'}"
         if self.next.says("."):
             return "odd column names in backticks, as in: `petal.width` <= 3; only x has cells, as in x.age"
+        if any(one.kind == "word" and one.content in _STAYS for one in self.tokens):
+            return f"{self.staying()} for a column that stays as it is"
         if self.next.kind in ("word", "column"):
             return "names with spaces in backticks, as in: `mean radius` <= 12"
         return _EXAMPLE
+
+    def staying(self) -> str:
+        """Write that the one column that seems to be meant stays as it is."""
+        words = [one.content for one in self.tokens if one.kind in ("word", "column")]
+        names = [one for one in words if one not in _STAYS | _BESIDE]
+        name = names[0] if len(names) == 1 else "age"
+        return f"{New(name).text} == {Old(name).text}"
 
     def clause(self) -> Clause:
         start = self.next

@@ -136,12 +136,22 @@ def _relaxation_row(one: "Relaxation", wording: Wording) -> list[Any]:
     then = prose.actions(one.changes, wording) if one.changes else "nothing"
     if not one.flips:
         then = "there are feasible rows then, but none was found that reaches the target"
+    caution = _given_up(one)
+    words = [text.join(one.words), element("div", caution, class_="moved small") if caution else None]
     return [
-        Cell(text.join(one.words), "wrap"),
+        Cell(joined(words), "wrap"),
         Cell(joined(element("div", asked) for asked in instead), "wrap"),
         Cell(then, "wrap"),
         Cell("" if one.distance is None else f"{one.distance:.4g}", "number"),
     ]
+
+
+def _given_up(one: "Relaxation") -> str:
+    """Say what a relaxation gives up that may not be anybody's to give."""
+    if one.facts:
+        stay = "was said to stay as it is" if len(one.facts) == 1 else "were said to stay as they are"
+        return f"Gives up a fact: {text.join(one.facts)} {stay}."
+    return "Leads to values that no row of the data has." if one.is_beyond_data else ""
 
 
 def _binding_row(one: "Binding", number: str) -> list[Any]:

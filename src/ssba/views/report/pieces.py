@@ -24,8 +24,8 @@ def paragraph(content: Any, **attributes: Any) -> Markup:
 
 
 def table(caption: str, heads: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Markup:
-    """Return a table that scrolls in a box of its own on a narrow screen, which the keyboard reaches, too."""
-    return _scrolling(caption, html.table(caption, heads, rows))
+    """Return a table; on a narrow screen the cells of a row stand below each other."""
+    return _scrolling(caption, html.table(caption, heads, rows, named=True))
 
 
 def figure(picture: Picture, caption: str) -> Markup:
