@@ -124,8 +124,8 @@ def _bounded(explanation: "Explanation") -> str:
     left = score = ""
     if explanation.bounded_flips:
         left = f" and reaches {explanation.target} without that"
-    if move.distance_to_boundary is not None:
-        left += f" and stays {_to_boundary(explanation, move)}"
+    elif move.distance_to_boundary is not None:
+        left = f" and stays {_to_boundary(explanation, move)}"
     if explanation.score is not None and move.score is not None:
         number = "predicted value" if is_value(move.prediction, move.score) else "score"
         score = f", with the {number} going from {explanation.score:.3g} to {move.score:.3g}"
