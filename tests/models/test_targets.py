@@ -305,6 +305,9 @@ class TestWords:
             (value_between(1, 2), "a value between 1 and 2"),
             (value_between(low=1.5), "a value of at least 1.5"),
             (value_between(high=2), "a value of at most 2"),
+            (value_between(high=1234567.5), "a value of at most 1234567.5"),
+            (probability("x", 0.9999999), "probability of 'x' at least 0.9999999"),
+            (value_between(low=0.1 + 0.2), "a value of at least 0.3"),
             (value_between(), "any value"),
         ],
     )

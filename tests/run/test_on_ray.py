@@ -189,7 +189,8 @@ def test_a_run_that_was_given_up_goes_on_with_the_chunks_that_are_missing(
         with pytest.raises(StoppedError, match="begun 2 times, and its actor was lost each time"):
             explain(runner, file, out)
         before = {one.name for one in Path(f"{out}.parts").glob("part-*")}
-        assert 3 <= len(before) < CHUNKS
+        # What was on its way as the actor was killed may be lost, and is done again.
+        assert 1 <= len(before) < CHUNKS
         places: list[int] = []
         add = Parts.add
 

@@ -264,7 +264,7 @@ def target_call(target: Any) -> str:
 
 def _named(ends: Mapping[str, float | None]) -> list[str]:
     """Write those ends that are limits, by name."""
-    return [f"{name}={end:g}" for name, end in ends.items() if end is not None and abs(end) != inf]
+    return [f"{name}={end:.9g}" for name, end in ends.items() if end is not None and abs(end) != inf]
 
 
 def describe_target(target: Any) -> str:
@@ -274,11 +274,13 @@ def describe_target(target: Any) -> str:
     if not isinstance(target, ValueChange):
         return describe(resolve(target, None))
     if target.percent is not None:
-        return f"a value that is {'up' if target.percent > 0 else 'down'} by {abs(target.percent):g}% or more"
+        return (
+            f"a value that is {'up' if target.percent > 0 else 'down'} by {abs(target.percent):.9g}% or more"
+        )
     if target.at_most == inf:
-        return f"a value that rises by {target.at_least:g} or more"
+        return f"a value that rises by {target.at_least:.9g} or more"
     if target.at_least == -inf:
-        return f"a value that falls by {-target.at_most:g} or more"
+        return f"a value that falls by {-target.at_most:.9g} or more"
     return f"a value that changes by {target.at_least:+g} to {target.at_most:+g}"
 
 
@@ -369,8 +371,8 @@ def describe(goal: Goal) -> str:
         case Leave(label):
             return f"any class but {label!r}"
         case Probability(label, at_least, at_most):
-            ends = [f"at least {at_least:g}"] if at_least > 0 else []
-            ends += [f"at most {at_most:g}"] if at_most < 1 else []
+            ends = [f"at least {at_least:.9g}"] if at_least > 0 else []
+            ends += [f"at most {at_most:.9g}"] if at_most < 1 else []
             return f"probability of {plain(label)!r} {' and '.join(ends)}"
         case ValueBetween(low, high):
             return _describe_interval(low, high)
@@ -478,10 +480,10 @@ def _describe_interval(low: float, high: float) -> str:
     if low == -inf and high == inf:
         return "any value"
     if low == -inf:
-        return f"a value of at most {high:g}"
+        return f"a value of at most {high:.9g}"
     if high == inf:
-        return f"a value of at least {low:g}"
-    return f"a value between {low:g} and {high:g}"
+        return f"a value of at least {low:.9g}"
+    return f"a value between {low:.9g} and {high:.9g}"
 
 
 def _is_number(value: Any) -> bool:

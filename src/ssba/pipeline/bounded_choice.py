@@ -165,7 +165,7 @@ def _deepest(state: QueryState) -> list[Offer]:
 
     By labels those that are farthest from known boundary points, and from the nearest row that reaches.
     """
-    if state.options.radius is None or not state.found.has_hits:
+    if state.options.radius is None or not state.found.has_hits or state.limits.is_over():
         return []
     own = state.engine.background.own_boundary(state.query.goal, state.limits.is_over)
     rows = np.unique(state.found.hits, axis=0)

@@ -420,9 +420,7 @@ class TestRelaxing:
         assert fact == "Gives up a fact: cp was said to stay as it is."
         both = noted["let sex be 'female', too and let thal be 'normal', too"]
         assert both == "Gives up a fact: sex and thal were said to stay as they are."
-        beyond = noted["let oldpeak go down to -3.9 mm instead of 0"]
-        assert beyond == "Leads to values that no row of the data has."
-        assert fact in (buttons.nth(1).get_attribute("aria-label") or "")
+        assert fact in (buttons.nth(0).get_attribute("aria-label") or "")
 
     def test_a_relaxation_of_what_may_change_has_no_note(self, bench: Workbench) -> None:
         bench.open(row=PATIENT, free="chol >= 300")
