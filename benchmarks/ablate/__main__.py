@@ -28,8 +28,9 @@ AS_IT_IS = Variant()
 _OF_MOVES = (
     "Every move has a problem of its own in `tests/search/test_nearest.py`, to which the answer is farther, "
     "or dearer, without it: also those that change nothing here. Stored points are used with an index "
-    "only; climbs, single columns, other arms and bent edges are rare in these cases, and none of them is "
-    "smooth in more than 50 columns.\n\n"
+    "only; climbs, single columns, other arms and bent edges are rare in these cases, none of them is smooth "
+    "in more than 50 columns, and none has several real numbers beside levels, for which one descends "
+    "again.\n\n"
 )
 
 
