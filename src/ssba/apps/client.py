@@ -112,7 +112,7 @@ class Client:
         Parameters
         ----------
         search : str
-            Text that some cell of a row contains, in any case.
+            Words, each in some cell of a row, in any case.
         where : mapping, optional
             Values that the rows have: ``{"sex": "male"}``.
         reached : bool, optional

@@ -249,7 +249,7 @@ class Filtered(Request):
     """Which rows of the data are meant."""
 
     search: Annotated[
-        str, Field(max_length=200, description="Text that some cell of a row contains, in any case.")
+        str, Field(max_length=200, description="Words, each in some cell of a row, in any case.")
     ] = ""
     where: Annotated[Cells, Field(description='Values that the rows have: {"sex": "male"}.')] = {}
 

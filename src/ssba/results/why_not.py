@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ssba.json_form import JsonForm
 from ssba.results.plan import change_words
@@ -78,6 +78,8 @@ class Relaxation:
     distance: float | None = None
     prediction: Any = None
     score: float | None = None
+
+    derived: ClassVar[tuple[str, ...]] = ("facts", "is_beyond_data")
 
     @property
     def is_single(self) -> bool:

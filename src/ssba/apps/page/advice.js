@@ -7,8 +7,6 @@ import S from "./strings.en.js";
 
 const MOST_BUTTONS = 5;
 const MOST_BINDINGS = 6;
-/** Ends the name of a limit that no constraint sets, as the service writes it. */
-const DATA_RANGE = "(the range of the data)";
 
 /** The plan as steps, with the score after each. */
 export function planSteps(known, result, move) {
@@ -56,10 +54,9 @@ export function relaxButtons(known, result, store) {
 }
 
 /** What a relaxation gives up that may not be anybody's to give: a fact, or the range of the data. */
-function givenUp({ constraints }) {
-  const facts = constraints.map((one) => one.split(" == ")).filter(([left, right]) => right === `x.${left}`).map(([left]) => left);
+function givenUp({ facts, is_beyond_data: isBeyondData }) {
   if (facts.length) return S.givesUpFacts(facts);
-  return constraints.some((one) => one.endsWith(DATA_RANGE)) ? S.givesUpRange : "";
+  return isBeyondData ? S.givesUpRange : "";
 }
 
 function buttons(known, why, result, store) {
