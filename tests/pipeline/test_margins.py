@@ -1,5 +1,6 @@
 """Room to spare: balls around answers and margins of the score, verified and said."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,12 @@ class TestBall:
         assert explanation.obstacles == ()
         assert "reaches True without that" in explanation.sentence
         assert "still predicts" not in paragraph(explanation)
+
+    def test_a_score_that_is_rounded_to_its_threshold_flips_nothing(self) -> None:
+        explainer = ssba.Explainer(LOGISTIC, X, target=ssba.probability(True, at_least=0.9))
+        explanation = explainer.explain([0.0] * 4, ["x0 <= 0.1", "x1 >= -0.1", "x2 <= 0.1", "x3 <= 0.1"])
+        assert explanation.bounded is not None
+        assert not replace(explanation, bounded=replace(explanation.bounded, score=0.9)).bounded_flips
 
     def test_a_plan_to_a_move_without_room_says_that_it_reaches(self) -> None:
         explanation = PLANE.explain(

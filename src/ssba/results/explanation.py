@@ -247,7 +247,10 @@ class Explanation(JsonForm):
     def bounded_flips(self) -> bool:
         """Whether the bounded move reaches the target, but not with the margin or plausibility asked for."""
         move, goal = self.bounded, self.goal
-        return move is not None and goal is not None and reaches(goal, move.prediction, move.score)
+        asks_more = self.options.margin is not None or self.options.plausible
+        return (
+            asks_more and move is not None and goal is not None and reaches(goal, move.prediction, move.score)
+        )
 
     @property
     def units(self) -> dict[str, str]:

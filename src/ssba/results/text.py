@@ -221,9 +221,9 @@ def _beside_clash(explanation: "Explanation") -> Iterator[str]:
 
 def _declared_bounds(column: "Column") -> Iterator[str]:
     if column.low is not None:
-        yield f"{column_text(column.name)} >= {column.low:g}"
+        yield f"{column_text(column.name)} >= {cell(column.feature.value(column.low))}"
     if column.high is not None:
-        yield f"{column_text(column.name)} <= {column.high:g}"
+        yield f"{column_text(column.name)} <= {cell(column.feature.value(column.high))}"
 
 
 def _columns_of(text: str) -> frozenset[str]:

@@ -173,7 +173,7 @@ def _declared_bounds(project: OpenedProject, clash: Sequence[str]) -> str:
         (name, end, getattr(one, end)) for name, one in project.settings.features.items() for end in _ENDS
     ]
     told = [
-        f"{project.where('features', name)} has {end} = {bound:g}"
+        f"{project.where('features', name)} has {end} = {bound:.9g}"
         for name, end, bound in said
         if name in named and bound is not None
     ]
