@@ -15,7 +15,7 @@ from ssba.columns.features import integer, numeric
 from ssba.constraints.constraint import constraint
 from ssba.constraints.regions.region import Region
 from ssba.search.evidence import draw_nearer, draw_rows, share_bound
-from ssba.search.regions import Numbers
+from ssba.search.regions import Numbers, Regions
 
 _rng = np.random.default_rng(3)
 NUMBERS = _rng.normal(size=(300, 4))
@@ -37,8 +37,9 @@ QUERIES: list[object] = [[0.0] * 3, [1.0, 0.0, -1.0], [-2.0, 2.0, 0.5]]
 
 
 def drawn(mine: Setting, region: Region, radius: float, count: int, seed: int = 0) -> Matrix:
-    rows = draw_nearer(region, mine.metric, radius, count, np.random.default_rng(seed))
-    return np.asarray(rows)
+    own = np.zeros(1, dtype=np.int64)
+    how = np.array([radius]), own + count, DRAWS.of("seed", seed)
+    return np.asarray(draw_nearer(Regions((region,), own), mine.metric, own, *how)[0])
 
 
 class TestInside:

@@ -13,6 +13,8 @@ from ssba.constraints.regions.region import Region
 from ssba.engine import Engine
 from ssba.models.targets import Goal, describe, resolve
 from ssba.search.evidence import draw_nearer
+from ssba.search.lanes import Draws
+from ssba.search.regions import Regions
 
 Method = Literal["ball", "gaussian"]
 
@@ -31,14 +33,13 @@ class Around:
 
 def ends_around(engine: Engine, around: Around) -> tuple[Sides, int]:
     """Draw rows around the query until some lie on either side; return them, and how many were asked."""
-    rng = np.random.default_rng(engine.seed)
     goal = _goal(engine, np.asarray(around.region.x))
     ask = engine.judging.asker(goal, engine.judging.oracle(), np.isnan(around.region.x))
     draw = _DRAW[around.method]
     leaving, reaching = [engine.background.rows[:0]], [engine.background.rows[:0]]
     asked = 0
-    for _ in range(_ROUNDS):
-        rows = np.asarray(draw(engine, around, rng))
+    for number in range(_ROUNDS):
+        rows = draw(engine, around, Draws((engine.seed, number)))
         if len(rows):
             reached = np.asarray(ask(rows).reached, dtype=bool)
             asked += len(rows)
@@ -70,13 +71,15 @@ def _different(rows: list[Matrix]) -> Matrix:
     return np.unique(np.concatenate(rows), axis=0)
 
 
-def _in_ball(engine: Engine, around: Around, rng: np.random.Generator) -> Matrix:
-    return np.asarray(draw_nearer(around.region, engine.metric, around.radius, _DRAWN, rng))
+def _in_ball(engine: Engine, around: Around, draws: Draws) -> Matrix:
+    own = np.zeros(1, dtype=np.int64)
+    regions, radius = Regions((around.region,), own), np.array([around.radius])
+    return np.asarray(draw_nearer(regions, engine.metric, own, radius, own + _DRAWN, draws)[0])
 
 
-def _normally(engine: Engine, around: Around, rng: np.random.Generator) -> Matrix:
+def _normally(engine: Engine, around: Around, draws: Draws) -> Matrix:
     """Draw rows at the radius on average; a category changes as often as its distance suggests."""
-    region, metric = around.region, engine.metric
+    region, metric, rng = around.region, engine.metric, draws.generator
     free = np.asarray(region.free)
     spread = around.radius / np.sqrt(max(1, int((free & ~region.discrete).sum())))
     steps = rng.normal(size=(_DRAWN, len(free))) * spread * metric.scale / metric.weight
@@ -90,7 +93,7 @@ def _normally(engine: Engine, around: Around, rng: np.random.Generator) -> Matri
     return np.asarray(rows[fine])
 
 
-_DRAW: dict[Method, Callable[[Engine, Around, np.random.Generator], Matrix]] = {
+_DRAW: dict[Method, Callable[[Engine, Around, Draws], Matrix]] = {
     "ball": _in_ball,
     "gaussian": _normally,
 }

@@ -5,6 +5,7 @@ reach is the nearest there is.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -24,8 +25,9 @@ from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
 from ssba.search.evidence import draw_nearer, draw_rows, share_bound
 from ssba.search.exhaust import Extent, ask_all, extent_of, legal_rows_within
+from ssba.search.lanes import Draws
 from ssba.search.ledger import Ledger
-from ssba.search.regions import Numbers
+from ssba.search.regions import Numbers, Regions
 from ssba.search.starts import Pool
 
 # More rows than this are not asked for the sake of an exact answer.
@@ -262,7 +264,7 @@ def _draw_block(
             found, owners = [rows], [of]
             for lane in at[by_columns].tolist():
                 state, archive, most = lanes[mine[lane]]
-                found.append(_drawn(states[state], archive.region, (most, draws.generator)))
+                found.append(_drawn(states[state], archive.region, most, draws))
                 owners.append(np.full(len(found[-1]), lane))
             of = np.concatenate(owners)
             order = np.argsort(of, kind="stable")
@@ -287,22 +289,26 @@ def _limits_changes(state: QueryState, archive: Archive) -> bool:
     return most is not None and most < int(archive.region.free.sum())
 
 
-def _drawn(state: QueryState, region: Region, draws: tuple[int, np.random.Generator]) -> Matrix:
+def _drawn(state: QueryState, region: Region, count: int, draws: Draws) -> Matrix:
     """Draw rows of a region under a limit on changes: each from a random set of so many columns."""
     most = state.options.max_changes
-    (count, rng), free = draws, np.flatnonzero(region.free)
-    rows, parts = [np.empty((0, len(state.x)))], dict[frozenset[int], Region | None]()
-    for _ in range(count):
+    rng, free = draws.generator, np.flatnonzero(region.free)
+    times = Counter(frozenset(rng.choice(free, most, replace=False).tolist()) for _ in range(count))
+    parts, counts = list[Region](), list[int]()
+    for columns, wanted in times.items():
+        # Where relations hold, finding the start of a part takes time.
         if state.limits.is_over():
             break
-        columns = frozenset(rng.choice(free, most, replace=False).tolist())
-        if columns not in parts:
-            # Where relations hold, finding the start of a part takes time.
-            parts[columns] = part_of(region, columns, state.engine.metric)
-        part = parts[columns]
+        part = part_of(region, columns, state.engine.metric)
         if part is not None:
-            rows.append(draw_nearer(part, state.engine.metric, state.found.best_distance, 1, rng))
-    return np.concatenate(rows)
+            parts.append(part)
+            counts.append(wanted)
+    if not parts:
+        return np.empty((0, len(state.x)))
+    at, radius = np.arange(len(parts)), np.full(len(parts), state.found.best_distance)
+    regions = Regions(tuple(parts), np.zeros(len(parts), dtype=np.int64))
+    rows, _ = draw_nearer(regions, state.engine.metric, at, radius, np.array(counts), draws)
+    return np.asarray(rows)
 
 
 def _shares(state: QueryState) -> Iterator[tuple[Archive, int]]:

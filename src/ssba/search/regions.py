@@ -221,7 +221,7 @@ class Regions:
             Z = np.where(self.discrete & ~self._is_allowed(Z, at), choose(self._fallback, at), Z)
         # Bounds hold held cells, too, but for those that are missing.
         pulled = self.snap(Z if self._plain_cells else self._with_held(Z, at), at)
-        for number, rows in self._linear_rows(at):
+        for number, rows in self.linear_rows(at):
             pulled[rows], fine[rows] = self.parts[number].pull_in(Z[rows])
         return pulled, fine
 
@@ -245,7 +245,7 @@ class Regions:
             feasible = np.asarray(to_numpy(self.inside(Z, like(at, Z))))
         else:
             feasible = in_blocks(self._fits, Z.shape[1], Z, at)
-        for number, rows in self._linear_rows(at):
+        for number, rows in self.linear_rows(at):
             feasible[rows] = self.parts[number].contains(Z[rows])
         return feasible
 
@@ -278,11 +278,19 @@ class Regions:
         number = (share * self._level_counts[at, place]).astype(np.int64)
         return np.asarray(self._levels_in_turn[at, place, number])
 
+    def other_level_at(self, at: Numbers, columns: Numbers, share: Vector) -> Numbers:
+        """Return the levels that stand at a share, below 1, of the allowed ones other than the start's."""
+        place = (np.cumsum(self.discrete) - 1)[columns]
+        count, own, is_allowed = (one[at, place] for one in self._starts_in_turn)
+        # One of those behind the start's own, the first of all being behind the last.
+        number = np.where(is_allowed, own + 1, 0) + (share * (count - is_allowed)).astype(np.int64)
+        return np.asarray(self._levels_in_turn[at, place, number % count])
+
     def with_numbers_of(self, Z: Matrix, levels: Matrix) -> Matrix:
         """Return rows with the levels of others."""
         return namespace(Z).where(self.discrete, levels, Z) if self.has_levels else Z
 
-    def _linear_rows(self, at: Numbers) -> list[tuple[int, Numbers]]:
+    def linear_rows(self, at: Numbers) -> list[tuple[int, Numbers]]:
         """Return which rows belong to each region with linear rows: these are placed one region at a time."""
         if not self.linear.any():
             return []
@@ -312,6 +320,13 @@ class Regions:
     def _levels_in_turn(self) -> Numbers:
         """The levels of each region and discrete column, the allowed ones first."""
         return np.argsort(~self._allowed, axis=2, kind="stable")
+
+    @cached_property
+    def _starts_in_turn(self) -> tuple[Numbers, Numbers, Mask]:
+        """How many levels are allowed, where that of the start stands among them, and if it is one."""
+        codes, start = np.arange(self._allowed.shape[2]), self.start[:, self.discrete, None]
+        before = (self._allowed & (codes < start)).sum(axis=2)
+        return self._level_counts, before, (self._allowed & (codes == start)).any(axis=2)
 
     @cached_property
     def _fallback(self) -> Matrix:
