@@ -243,6 +243,11 @@ class Options(JsonForm):
         return self.price > 1 or self.radius is not None or (self.k > 1 and self.diversity != "distance")
 
     @property
+    def wants_nearest_only(self) -> bool:
+        """Whether the one nearest row is all that is asked for."""
+        return self.k == 1 and not self.asks_for_more and not self.wants_few
+
+    @property
     def wants_few(self) -> bool:
         """Whether the number of changed columns matters."""
         return self.price > 1 or self.max_changes is not None

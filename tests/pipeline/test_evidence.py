@@ -314,6 +314,18 @@ class TestExhausted:
         assert ssba.Explainer(plane, X).explain([0.0, 0, 0]).evidence.proof is None
 
 
+def test_where_rounding_decides_whether_a_row_is_feasible_the_usual_search_follows() -> None:
+    """The row (11, 17) lies on the edge of the relation, to within a rounding error."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"a": rng.integers(0, 20, 200), "b": rng.integers(0, 20, 200)})
+    explainer = ssba.Explainer(lambda rows: (rows["a"] + rows["b"] > 25).astype(int), data, target=1)
+    a, b, most = 0.507469860545, 0.789665732460, 18.667368162615
+    found = explainer.explain({"a": 3, "b": 3}, [f"{a} * a + {b} * b <= {most}"])
+    rows = [(i, j) for i in range(20) for j in range(20) if a * i + b * j <= most and i + j > 25]
+    assert found.best is not None
+    assert (found.best.values["a"], found.best.values["b"]) in rows
+
+
 class TestWords:
     @pytest.mark.parametrize(
         ("evidence", "sentence"),

@@ -35,6 +35,17 @@ class Counted:
         return self.ask(rows)
 
 
+class Round:
+    """The target lies outside of a ball."""
+
+    def predict(self, rows: Any) -> Any:
+        return (self.predict_proba(rows)[:, 1] > 0.5).astype(int)
+
+    def predict_proba(self, rows: Any) -> Any:
+        outside = 1 / (1 + np.exp(6 - (np.asarray(rows, dtype=float) ** 2).sum(axis=1)))
+        return np.column_stack([1 - outside, outside])
+
+
 def frame_model() -> Any:
     codes = FRAME.assign(ward=FRAME["ward"].map({"a": 0, "b": 1, "c": 2}))
     forest = RandomForestClassifier(20, random_state=0).fit(codes.to_numpy(float), IS_HIGH)
@@ -78,6 +89,49 @@ def test_a_query_takes_few_calls(options: dict[str, Any], name: str, by: str) ->
         few = explainer.explain(queries[i : i + 1], calls="few", **options)
         assert counted.calls - before <= MOST[by]
         assert few.status.value == "found"
+
+
+@pytest.mark.parametrize("by", ["labels", "scores"])
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({"max_changes": 2}, 200),
+        ({"margin": ssba.ball(0.1)}, 130),
+        ({"sparsity": "strong"}, 200),
+        ({"k": 2, "diversity": "levers"}, 450),
+    ],
+)
+def test_what_asks_for_more_than_the_nearest_row_has_calls_of_its_own(
+    options: dict[str, Any], most: int, by: str
+) -> None:
+    """Nearest are rows that change all columns; the search for those takes all calls that it may."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(300, 6))
+    counted = Counted(Round(), by)
+    explainer = ssba.Explainer(counted, data, target=1)
+    for i in np.flatnonzero(Round().predict(data) == 0)[:2]:
+        before = counted.calls
+        few = explainer.explain(data[i], calls="few", **options)
+        assert counted.calls - before <= most
+        many = explainer.explain(data[i], **options)
+        assert few.status.value == many.status.value == "found"
+        assert len(few.counterfactuals) == len(many.counterfactuals)
+        assert few.best is not None
+        assert many.best is not None
+        if "k" not in options:
+            assert len(few.best.changes) <= len(many.best.changes) + 1
+        assert few.best.distance < 1.2 * many.best.distance
+
+
+def test_a_bounded_move_is_looked_for_with_calls_of_its_own() -> None:
+    data = np.random.default_rng(0).normal(size=(300, 6))
+    explainer = ssba.Explainer(Counted(Round(), "scores"), data, target=1)
+    query = data[int(np.flatnonzero(Round().predict(data) == 0)[0])]
+    rules = [*(f"x{j} within 0.05" for j in range(4)), "x4 == x.x4", "x5 == x.x5"]
+    few, many = (explainer.explain(query, rules, calls=calls) for calls in ("few", "many"))
+    assert few.bounded is not None
+    assert many.bounded is not None
+    assert few.bounded.distance_to_boundary == pytest.approx(many.bounded.distance_to_boundary, rel=0.05)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import answered, labels_only, setting
+from tests.search.lanes import Lanes, judge_of, lane
+from tests.support import labels_only, setting
 
 from ssba.columns.distance import Norm
 from ssba.columns.features import categorical, integer, numeric
 from ssba.constraints.constraint import constraint
-from ssba.search.exhaust import ask_all, extent_of, legal_rows_within
+from ssba.search.exhaust import ask_few_nearer, ask_outward, extent_of, legal_rows_within
 
 FRAME = pd.DataFrame(
     {"a": [0, 3, 8, 9], "b": [0.0, 0.5, 1.5, 2.0], "c": ["u", "v", "w", "u"], "d": [0.1, 0.2, 0.3, 0.9]}
@@ -87,29 +88,61 @@ def test_a_missing_cell_stays_missing_or_takes_a_legal_value() -> None:
     assert sorted(rows[1:, 0]) == [float(value) for value in range(10)]
 
 
-class TestAskAll:
-    ROWS = np.arange(1000.0)[:, None]
+class TestOutward:
+    """Rows 0 to 999 of a column are listed, and those from some number on reach."""
 
-    def asked(self, first_hit: float) -> int:
-        seen: list[Any] = []
-        best = [np.inf]
+    @staticmethod
+    def asked(first_hit: float, *, most: float = np.inf) -> Lanes:
+        where = setting(pd.DataFrame({"a": range(-1000, 1001)}), {"a": integer()}, scale="none")
+        one = lane(where, {"a": 0}, judge_of(lambda Z: Z[:, 0] - first_hit, "labels"), most=most)
+        ask_outward(one.ledger, {0: np.arange(1000.0)[:, None]})
+        return one
 
-        def reached(rows: Any) -> Any:
-            seen.extend(rows[:, 0])
-            hits = rows[:, 0] >= first_hit
-            if hits.any():
-                best[0] = min(best[0], float(rows[hits].min()))
-            return hits
+    def test_the_nearest_come_first_up_to_the_first_that_reaches(self) -> None:
+        one = self.asked(first_hit=300)
+        assert one.asked[:, 0].tolist() == sorted(one.asked[:, 0])
+        assert 300 < len(one.asked) <= 300 + 128
+        assert one.distance == 300
 
-        answered(ask_all(self.ROWS, self.ROWS[:, 0], lambda: best[0]), labels_only(reached))
-        assert seen == sorted(seen)
-        return len(seen)
+    def test_without_a_hit_all_are_asked_about(self) -> None:
+        assert len(self.asked(first_hit=np.inf).asked) == 1000
 
-    def test_it_asks_the_nearest_first_and_stops_once_nothing_is_nearer(self) -> None:
-        assert self.asked(first_hit=300) <= 300 + 128
+    def test_nothing_listed_asks_nothing(self) -> None:
+        one = lane(
+            setting(FRAME, KINDS), {"a": 3, "b": 0.5, "c": "u", "d": 0.2}, labels_only(lambda Z: Z[:, 0] > 5)
+        )
+        ask_outward(one.ledger, {})
+        assert not one.calls
 
-    def test_without_a_hit_it_asks_about_all(self) -> None:
-        assert self.asked(first_hit=np.inf) == 1000
+
+class TestFewNearer:
+    """Two whole numbers; the query knows a row that reaches at a distance of 7."""
+
+    @staticmethod
+    def asked(most: int, *, rows: float = np.inf) -> tuple[Lanes, Any]:
+        frame = pd.DataFrame({"a": range(-20, 21), "b": range(-20, 21)})
+        where = setting(frame, {"a": integer(), "b": integer()}, scale="none")
+        reaches = judge_of(lambda Z: np.where((Z[:, 0] == 3) & (Z[:, 1] == -4), 1.0, Z[:, 0] - 6.5), "labels")
+        one = lane(where, {"a": 0, "b": 0}, reaches, most=rows).knows([[7.0, 0.0]])
+        return one, ask_few_nearer(one.ledger, one.at, most)
+
+    def test_all_are_asked_about_where_they_are_few(self) -> None:
+        one, done = self.asked(most=200)
+        assert done.tolist() == [0]
+        assert one.distance == one.ledger.exhausted[0] == 5
+
+    def test_none_where_they_are_more(self) -> None:
+        """149 pairs of whole numbers lie nearer than 7."""
+        one, done = self.asked(most=100)
+        assert not len(done)
+        assert not one.calls
+        assert one.ledger.exhausted[0] == 0
+
+    def test_a_budget_that_ends_leaves_rows(self) -> None:
+        one, done = self.asked(most=200, rows=20)
+        assert not len(done)
+        assert len(one.asked) == 20
+        assert one.ledger.exhausted[0] == 0
 
 
 @pytest.mark.parametrize(("step", "top"), [(0.1, 7), (0.3, 7), (0.05, 13), (0.7, 3)])

@@ -15,6 +15,7 @@ from tests.search.lanes import DRAWS, REPLIES, Lanes, judge_of, lane, lanes, lan
 from tests.support import Matrix, Setting, labels_only, setting
 
 from ssba.columns.distance import Norm
+from ssba.columns.features import integer
 from ssba.search import nearest
 from ssba.search.stored import Stored
 
@@ -458,6 +459,19 @@ def sums_of_levels() -> Lanes:
     return searched(where, margin, "labels", query=query)
 
 
+def one_row_apart() -> Lanes:
+    """Search three whole numbers where one row reaches nearer than all others, and apart from them."""
+    frame = pd.DataFrame({name: range(-30, 31) for name in "abc"})
+    where = setting(frame, dict.fromkeys("abc", integer()), scale="none")
+
+    def margin(Z: Any) -> Any:
+        return np.where((Z == [-2, 1, 1]).all(axis=1), 1.0, Z[:, 0] - 2.5)
+
+    one = lane(where, [0.0] * 3, judge_of(margin, "labels"))
+    one.ledger.door = replace(one.ledger.door, ends_early=np.array([True]))
+    return one.search()
+
+
 # What each move finds, or saves, that the others do not.
 PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "start": lambda: searched(numbers(3), lambda Z: Z[:, 0] - 1, "labels"),
@@ -478,6 +492,7 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "steps": lambda: searched(numbers(12), staircase, "labels"),
     "few of many columns": lambda: lane(numbers(MANY), [0.0] * MANY, judge_of(few_steps, "labels")).search(),
     "around the best": lambda: forest(4, 0, "labels"),
+    "few nearer rows": one_row_apart,
     "broad steps": lambda: forest(6, 2, "scores"),
     "columns back": lambda: forest(6, 1, "scores"),
     "other levels": sums_of_levels,
@@ -492,7 +507,13 @@ PROBLEMS: dict[str, Callable[[], Lanes]] = {
     "small changes left out": lambda: forest(6, 1, "labels"),
     "last crossing": lambda: searched(numbers(4), bowl, "scores"),
 }
-SAVE_ROWS = {"stored points", "the model's slopes", "slope", "known rows", "few of many columns"}
+SAVE_ROWS = {
+    "stored points",
+    "the model's slopes",
+    "slope",
+    "known rows",
+    "few of many columns",
+}
 
 
 @pytest.mark.parametrize("name", [move.name for move in nearest.MOVES])

@@ -378,9 +378,7 @@ def search_queries(states: States) -> None:
     course = states[0].limits.course
     plain = [state for state in states if state.options.max_changes is None and not state.has_enough]
     plain = [state for state in plain if not is_told_by_trees(state)]
-    exact: set[int] = set()
-    countable = [state for state in plain if state.query.is_countable]
-    run_stages(countable, [_in_shells(state, exact) for state in countable])
+    exact = set(map(id, search_in_shells(plain)))
     search_nearest([state for state in plain if id(state) not in exact or state.options.k > 1])
     few = [state for state in states if state.options.max_changes is not None]
     course.reach(few, Stage.NEAREST, part=0)
@@ -392,11 +390,8 @@ def search_queries(states: States) -> None:
     further = [state for state in states if state.options.asks_for_more]
     course.reach(further, Stage.FURTHER, part=0)
     run_stages(further, [_search_on(state) for state in further])
-
-
-def _in_shells(state: QueryState, exact: set[int]) -> Asking[None]:
-    if (yield from search_in_shells(state)):
-        exact.add(id(state))
+    # Room is made around what the search found, whether or not the budget allows for this.
+    ask_all_nearer([state for state in states if state.options.radius is not None])
 
 
 def _search_on(state: QueryState) -> Asking[None]:
@@ -407,6 +402,4 @@ def _search_on(state: QueryState) -> Asking[None]:
         yield from search_other_columns(state)
     if state.options.radius is not None:
         yield from push_off_boundary(state)
-        # Room is made around what the search found, whether or not the budget allows for this.
-        yield from ask_all_nearer(state)
     state.limits.course.reach([state], Stage.FURTHER)

@@ -224,8 +224,7 @@ def capped(
         search,
         archive,
         lambda: min(last - archive.rows_asked, left()),
-        # There is no more time, or where calls are dear no more of them.
-        lambda: state.limits.is_over() or state.calls_left <= 0,
+        state.limits.is_over,
         Freely if freely else np.asarray,
     )
     if left() > 0 and not state.limits.is_over():

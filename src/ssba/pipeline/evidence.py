@@ -7,24 +7,22 @@ reach is the nearest there is.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from ssba.arrays import choose
-from ssba.boundary.bisection import Asking
 from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
-from ssba.pipeline.asking import capped
 from ssba.pipeline.max_changes import part_of
-from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, run_stages, run_where_rows_lie
+from ssba.pipeline.nearest_rows import Hunt, hand_over, hunt, ledger_of, run_where_rows_lie
 from ssba.pipeline.plain_search import ATTEMPTS, BLOCK, ROWS_FROM_A_DRAW, draws_of
 from ssba.pipeline.solve_exactly import is_contradicted, is_optimal, time_is_up
 from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
 from ssba.search.evidence import draw_nearer, draw_rows, share_bound
-from ssba.search.exhaust import Extent, ask_all, extent_of, legal_rows_within
+from ssba.search.exhaust import Extent, ask_outward, extent_of, legal_rows_within
 from ssba.search.lanes import Draws
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Numbers, Regions
@@ -38,30 +36,56 @@ _FIRST, _WIDER = 4.0, 1.5
 # Rows on an equality count as one where their distances agree in so many decimals.
 _SAME = 6
 
+Listed: TypeAlias = tuple[int, Archive, Matrix]
+"""The number of a query, one of its archives, and rows of the region of this, nearest first."""
 
-def search_in_shells(state: QueryState) -> Asking[bool]:
-    """Ask about ever more distant legal rows until one reaches the target; tell whether that could be done.
+
+def search_in_shells(states: States) -> list[QueryState]:
+    """Ask about ever more distant legal rows of each query until one reaches; return where that can be.
 
     It can where evidence is asked for, and the budget allows for all rows.
     """
-    options, archives = state.options, state.region_archives
-    if not options.evidence or options.wants_few or options.radius is not None:
-        return False
-    extents = [extent_of(archive.region, state.engine.metric, MAX_ENUMERATED) for archive in archives]
+    going = {
+        number: shells for number, state in enumerate(states) if (shells := _shells_of(state)) is not None
+    }
+    done = list[QueryState]()
+    while going:
+        listed, outer = list[Listed](), dict[int, float]()
+        for number in list(going):
+            inner, outer[number] = next(going[number], (math.inf, 0.0))
+            rows = _rows_of(states[number], outer[number], MAX_ENUMERATED)
+            if rows is None:
+                # Rounding decides whether some row is feasible: the search goes another way.
+                del going[number]
+                continue
+            listed += [(number, archive, one[states[number].distance(one) >= inner]) for archive, one in rows]
+        _ask_listed(states, listed)
+        for number in list(going):
+            # All rows within the shell were asked; what time left unasked is marked in its archive.
+            found = states[number].found
+            if not outer[number] or found.best_distance <= outer[number] or states[number].was_stopped:
+                found.exhausted = not states[number].was_stopped
+                done.append(states[number])
+                del going[number]
+    return done
+
+
+def _shells_of(state: QueryState) -> Iterator[tuple[float, float]] | None:
+    """Return between what distances to ask about all rows in turn; None where that cannot be done."""
+    options, regions = state.options, state.query.regions
+    if (
+        not options.evidence
+        or options.wants_few
+        or options.radius is not None
+        or not state.query.is_countable
+    ):
+        return None
+    extents = [extent_of(region, state.engine.metric, MAX_ENUMERATED) for region in regions]
     known = [extent for extent in extents if extent is not None]
     allowed = min(MAX_ENUMERATED, state.limits.rows - state.rows_asked)
     if len(known) < len(extents) or sum(extent.rows for extent in known) > allowed:
-        return False
-    for inner, outer in _shells(known):
-        for archive in archives:
-            rows = legal_rows_within(archive.region, state.engine.metric, outer, MAX_ENUMERATED)
-            assert rows is not None
-            yield from _ask_all(state, archive, rows[state.distance(rows) >= inner])
-        # All rows within the shell were asked; what time left unasked is marked in its archive.
-        if state.found.best_distance <= outer or any(archive.stopped for archive in archives):
-            break
-    state.found.exhausted = not any(archive.stopped for archive in archives)
-    return True
+        return None
+    return _shells(known)
 
 
 def _shells(extents: Sequence[Extent]) -> Iterator[tuple[float, float]]:
@@ -71,10 +95,28 @@ def _shells(extents: Sequence[Extent]) -> Iterator[tuple[float, float]]:
         inner, outer = outer, _WIDER * outer
 
 
-def _ask_all(state: QueryState, archive: Archive, rows: Matrix) -> Asking[None]:
-    """Ask about rows that come nearest first, until one is as far as the best answer."""
-    search = ask_all(rows, state.distance(rows), lambda: state.found.best_distance)
-    yield from capped(state, search, archive)
+def _rows_of(state: QueryState, radius: float, most: int) -> list[tuple[Archive, Matrix]] | None:
+    """List all legal rows within a radius that are still to be asked about, by region; None if too many."""
+    listed = list[tuple[Archive, Matrix]]()
+    for archive in state.region_archives:
+        if archive.exhausted < radius:
+            limit = state.options.max_changes
+            rows = legal_rows_within(archive.region, state.engine.metric, radius, most, limit)
+            if rows is None or state.limits.is_over():
+                return None
+            listed.append((archive, rows))
+            most -= len(rows)
+    return listed
+
+
+def _ask_listed(states: States, listed: Sequence[Listed]) -> None:
+    """Ask about rows of regions of some queries, from these outward, until one reaches."""
+    if not listed:
+        return
+    ledger = ledger_of(states, [(number, archive.region) for number, archive, _ in listed])
+    ledger.best[:] = [states[number].found.best_distance for number, _, _ in listed]
+    ask_outward(ledger, {place: rows for place, (_, _, rows) in enumerate(listed)})
+    hand_over(states, [archive for _, archive, _ in listed], ledger)
 
 
 def gather_evidence(states: States) -> None:
@@ -89,7 +131,7 @@ def gather_evidence(states: States) -> None:
         if state.options.evidence and not state.found.exhausted and not state.has_enough
     ]
     countable = [state for state in wanting if state.options.radius is None and state.query.is_countable]
-    run_stages(countable, [ask_all_nearer(state) for state in countable])
+    ask_all_nearer(countable)
     for attempt in range(ATTEMPTS):
         wanting = [
             state
@@ -113,28 +155,26 @@ def _hunt_from(state: QueryState, before: float) -> Hunt:
     """Search on in the region of the nearest row, from its rows that reached nearer than before."""
     nearest = min(state.region_archives, key=lambda archive: archive.best_distance)
     found = nearest.nearest(16)
-    return Hunt(((nearest.region, Pool(found[state.distance(found) < before])),), ROWS_FROM_A_DRAW)
+    pool = Pool(found[state.distance(found) < before])
+    return Hunt(((nearest.region, pool),), ROWS_FROM_A_DRAW, goes_on=True)
 
 
-def ask_all_nearer(state: QueryState) -> Asking[None]:
-    """Ask about every nearer legal row where these are few and the budget allows for all of them.
+def ask_all_nearer(states: States) -> None:
+    """Ask about every nearer legal row of a query where these are few and the budget allows for all of them.
 
     What is known then is exact, so that no other budget can have a better answer.
     """
-    if not state.options.evidence or state.found.exhausted or state.was_stopped:
-        return
-    found, left = [], int(min(MAX_ENUMERATED, state.limits.rows - state.rows_asked))
-    for archive in state.region_archives:
-        rows = legal_rows_within(
-            archive.region, state.engine.metric, state.found.best_distance, left, state.options.max_changes
-        )
-        if rows is None or state.limits.is_over():
-            return
-        found.append(rows)
-        left -= len(rows)
-    for archive, rows in zip(state.region_archives, found, strict=True):
-        yield from _ask_all(state, archive, rows)
-    state.found.exhausted = not state.was_stopped
+    known, listed = set[int](), list[Listed]()
+    for number, state in enumerate(states):
+        if state.options.evidence and not state.found.exhausted and not state.was_stopped:
+            most = int(min(MAX_ENUMERATED, state.limits.rows - state.rows_asked))
+            rows = _rows_of(state, state.found.best_distance, most)
+            if rows is not None:
+                known.add(number)
+                listed += [(number, *one) for one in rows]
+    _ask_listed(states, listed)
+    for number in known:
+        states[number].found.exhausted = not states[number].was_stopped
 
 
 def misses_few_rows(state: QueryState) -> bool:

@@ -116,6 +116,8 @@ def run_where_rows_lie(
     if left:
         door, regions = door_of(states), stacked(left)
         # Opening a model takes some rows of it, which only pays where its slopes can lead.
+        if led:
+            door = replace(door, ends_early=np.array([state.options.wants_nearest_only for state in states]))
         if led and can_be_led(states, regions).any() and (slopes := opened_slopes(states)) is not None:
             door = replace(door, slopes=slopes, led=led_by_slopes(states), has_faces=_has_faces(states))
         work(Ledger(regions, states[0].engine.metric, door), left)
@@ -174,13 +176,15 @@ class Hunt:
     """A wish for a search: in some regions of a query, each from rows to begin with, for so many rows in all.
 
     `freely` searches without the limits that options set. What is found are answers of the query, unless the
-    hunt is `apart`: then it only counts what it cost.
+    hunt is `apart`: then it only counts what it cost. Where calls are dear, it may take as many as the first
+    search, unless it is that search that `goes_on`.
     """
 
     parts: tuple[tuple[Region, Pool], ...]
     most: float = np.inf
     freely: bool = False
     apart: bool = False
+    goes_on: bool = False
 
 
 def hunt(hunts: Sequence[tuple[QueryState, Hunt]]) -> list[list[Archive]]:
@@ -188,6 +192,9 @@ def hunt(hunts: Sequence[tuple[QueryState, Hunt]]) -> list[list[Archive]]:
     if not hunts:
         return []
     states, wishes = [state for state, _ in hunts], [one for _, one in hunts]
+    for state, one in hunts:
+        if not one.goes_on:
+            state.spent.calls_before = state.spent.calls
     parts = [(number, *part) for number, one in enumerate(wishes) for part in one.parts]
     most, freely = np.array([one.most for one in wishes]), [one.freely for one in wishes]
     ledger = ledger_of(states, [(number, region) for number, region, _ in parts], most, freely)
@@ -308,8 +315,10 @@ def hand_over(states: States, archives: Sequence[Archive], ledger: Ledger) -> No
     regions = ledger.regions
     if ledger.hits:
         share_out(archives, [(to_numpy(rows), at, far) for rows, at, far in ledger.hits])
+    exhausted = ledger.exhausted.tolist()
     misses, margins, owners = to_numpy(ledger.miss), ledger.miss_margin.tolist(), regions.query.tolist()
     for number, archive in enumerate(archives):
+        archive.exhausted = max(archive.exhausted, exhausted[number])
         if margins[number] > archive.miss_margin:
             archive.miss, archive.miss_margin = misses[number], margins[number]
     missed = _missed_by_query(ledger)
@@ -341,13 +350,13 @@ def _missed_by_query(ledger: Ledger) -> list[Vector]:
 def _note_end(state: QueryState) -> None:
     """Note that the budget ended a search, or that the few calls allowed did, and which part of it."""
     by_budget = state.limits.time_ended_by or ("rows" if state.rows_asked >= state.limits.rows else None)
-    if by_budget is None and state.has_few_calls:
+    if by_budget is None:
         # There is still a budget, for evidence and the last check.
-        state.spent.stopped_by = "calls"
+        state.spent.stopped_by = "calls" if state.calls_left <= 0 else state.spent.stopped_by
         return
     for archive in state.region_archives:
         archive.stopped = True
-    state.spent.stopped_by = by_budget or "rows"
+    state.spent.stopped_by = by_budget
 
 
 def run_stages(states: States, stages: Sequence[Searching[None]]) -> None:

@@ -98,8 +98,11 @@ def search_other_columns(state: QueryState) -> Searching[None]:
 
 
 def _may_search(state: QueryState) -> bool:
-    most = _SEARCHES_AN_ANSWER * state.options.k
-    return state.may_go_on and state.calls_left > 0 and state.found.column_searches < most
+    """Tell whether there may be another search: where calls are dear, one for each answer by levers."""
+    most = state.options.k * _SEARCHES_AN_ANSWER
+    if state.has_few_calls:
+        most = state.options.k if state.options.diversity == "levers" else 0
+    return state.may_go_on and state.found.column_searches < most
 
 
 def _count(state: QueryState, rows: list[Vector]) -> int:

@@ -108,13 +108,15 @@ class Query:
 class Spent:
     """What a query may spend, and what was spent beside the searches, whose archives count for themselves.
 
-    All searches took so many `calls`. `stopped_by` is what ended a search before it was done; `ran_out` tells
-    that more of the budget might have found an answer.
+    All searches took so many `calls`, of which those `calls_before` do not count for the last one.
+    `stopped_by` is what ended a search before it was done; `ran_out` tells that more of the budget might have
+    found an answer.
     """
 
     limits: Limits
     verified_rows: int = 0
     calls: int = 0
+    calls_before: int = 0
     stopped_by: Ended | None = None
     ran_out: bool = False
 
@@ -272,7 +274,7 @@ class QueryState:
         if not self.has_few_calls:
             return math.inf
         most = _FEW_CALLS["scores" if self.engine.judging.gives_margins else "labels"]
-        return max(most - self.spent.calls, 0)
+        return max(most - self.spent.calls + self.spent.calls_before, 0)
 
     @property
     def has_enough(self) -> bool:

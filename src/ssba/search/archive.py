@@ -48,7 +48,10 @@ class Share:
 
 @dataclass
 class Archive:
-    """Rows that reached the target, the best miss by margin, and how far all feasible misses are."""
+    """Rows that reached the target, the best miss by margin, and how far all feasible misses are.
+
+    Nearer than `exhausted` every legal row of the region was asked about.
+    """
 
     region: Region
     metric: Metric
@@ -59,6 +62,7 @@ class Archive:
     missed: list[Vector] = field(default_factory=list)
     memory: dict[bytes, tuple[bool, float]] = field(default_factory=dict)
     best_distance: float = np.inf
+    exhausted: float = 0.0
     _best: tuple[Share, int] | None = None
     _kept: list[tuple[Share, Vector]] = field(default_factory=list)
 

@@ -1,15 +1,15 @@
 """Asking about every legal row nearer than the best answer, where these are few: then it is exact."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.boundary.bisection import Asking
 from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.region import Region
-from ssba.search.lanes import different
+from ssba.search.lanes import different, rank_within
+from ssba.search.ledger import Ledger
 from ssba.search.regions import Matrix, Numbers, Vector
 
 _ROWS_A_CALL = 128
@@ -77,14 +77,37 @@ def extent_of(region: Region, metric: Metric, most: int) -> Extent | None:
     )
 
 
-def ask_all(rows: Matrix, distances: Vector, best: Callable[[], float]) -> Asking[None]:
-    """Ask about rows, nearest first, as long as they are nearer than the best answer so far."""
-    begin, count = 0, _ROWS_A_CALL
-    while begin < len(distances):
-        nearer = distances[begin : begin + count] < best()
-        if not nearer.any():
+def ask_few_nearer(ledger: Ledger, at: Numbers, most: int) -> Numbers:
+    """Ask about every legal row nearer than the best of its query in regions that have so many at most.
+
+    Returned are the regions in which nothing nearer is left.
+    """
+    best = ledger.best_of_query()[ledger.regions.query[at]].tolist()
+    few = dict[int, Matrix]()
+    for number, radius in zip(at.tolist(), best, strict=True):
+        rows = legal_rows_within(ledger.regions.parts[number], ledger.metric, radius, most)
+        if rows is not None:
+            few[number] = rows
+    ask_outward(ledger, few)
+    done = np.array(list(few), dtype=np.int64)
+    done = done[ledger.goes_on(done)]
+    ledger.exhausted[done] = ledger.best_of_query()[ledger.regions.query[done]]
+    return np.asarray(done)
+
+
+def ask_outward(ledger: Ledger, listed: Mapping[int, Matrix]) -> None:
+    """Ask about rows of regions that are listed nearest first, as long as they are nearer than the best."""
+    if not listed:
+        return
+    rows, of = np.concatenate(list(listed.values())), np.repeat(list(listed), list(map(len, listed.values())))
+    rank, far = rank_within(of), ledger.distance(rows, of)
+    begin, count = 0, len(rows) if ledger.asks_widely else _ROWS_A_CALL
+    while begin < len(rows):
+        nearer = far < ledger.best_of_query()[ledger.regions.query[of]]
+        now = nearer & (begin <= rank) & (rank < begin + count)
+        if not now.any():
             return
-        yield rows[begin : begin + int(nearer.sum())]
+        ledger.ask(rows[now], of[now])
         begin, count = begin + count, max(count, begin // 2)
 
 

@@ -14,7 +14,7 @@ from ssba.boundary.bisection import Asking, Path, bisect
 from ssba.columns.distance import Metric, changed_cells
 from ssba.constraints.regions.region import Region
 
-# Of this many of the most useful columns all sets of a size are tried: 12 pairs' worth, 7 triples', ...
+# Of this many of the most useful columns all sets of a size are tried: of 12 all pairs, of 8 all triples.
 _TOP = {1: 40, 2: 12, 3: 8, 4: 7}
 _TOP_OF_MORE = 3
 MOST_SETS = 100
@@ -108,7 +108,7 @@ def sets_to_try(order: Sequence[int], forced: Sequence[int], size: int) -> list[
 
 
 def _spread(found: list[tuple[int, ...]], room: int) -> list[tuple[int, ...]]:
-    """Keep the first of every size where there are too many."""
+    """Keep the first of every size, so that there are about as many as wanted in all."""
     by_size = [list(group) for _, group in itertools.groupby(found, key=len)]
     share = max(1, MOST_SETS // (room + 1))
     return [one for group in by_size for one in group[: 2 * share]]

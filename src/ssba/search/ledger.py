@@ -30,6 +30,7 @@ class Door:
     than a few rows more in it, as on a GPU. `slopes` tells of rows how far they are beyond the
     target, in units of its own, and how that rises with each cell; None where the model does not tell. It
     leads the queries `led`. With `has_faces` the target lies beyond several faces, as among many classes.
+    The search of the queries that `ends_early` marks may end where it is certain that no row is nearer.
     """
 
     ask: Callable[[Matrix, Numbers], Reply]
@@ -42,6 +43,7 @@ class Door:
     slopes: Callable[[Matrix, Numbers], tuple[Array, Matrix] | None] | None = None
     led: Mask | None = None
     has_faces: bool = False
+    ends_early: Mask | None = None
 
 
 class NoNumbersError(Exception):
@@ -94,6 +96,8 @@ class Ledger:
     best, best_row, best_margin
         Distance of the nearest row of each region that reached the target, infinite where none did; that row,
         and its margin, NaN where that is not known.
+    exhausted
+        Nearer than this every legal row of a region was asked about; 0 where that is not known.
     miss, miss_margin
         The row of each region that came nearest to the target by score, where none has reached it.
     hits, misses
@@ -106,6 +110,7 @@ class Ledger:
     asked: Numbers = field(init=False)
     is_open: Mask = field(init=False)
     best: Vector = field(init=False)
+    exhausted: Vector = field(init=False)
     best_margin: Vector = field(init=False)
     best_row: Matrix = field(init=False)
     miss: Matrix = field(init=False)
@@ -123,6 +128,7 @@ class Ledger:
         self.calls = np.zeros(queries, dtype=np.int64)
         self.is_open = np.ones(queries, dtype=bool)
         self.best, self.best_margin = np.full(regions.count, np.inf), np.full(regions.count, np.nan)
+        self.exhausted = np.zeros(regions.count)
         self.best_row, self.miss = copied(regions.start), copied(regions.start)
         self.miss_margin = np.full(regions.count, -np.inf)
 

@@ -20,6 +20,7 @@ from ssba.search.elsewhere import (
     values_nearby,
 )
 from ssba.search.exchanges import swap, trade
+from ssba.search.exhaust import ask_few_nearer
 from ssba.search.lanes import Draws, Herd, first_of_each, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import unit
@@ -51,7 +52,8 @@ class Search:
     latter in the regions `from_points`. `best` are the ways down that were followed, `steps` the regions
     whose boundary has steps. `herd` are rows on steps and levels whose columns are taken back and exchanged,
     with those of `donors`. `tidied` is how far best rows were when their small changes were left out. `at`
-    are the regions that are searched: a start that reaches needs no search.
+    are the regions that are searched: neither needs a start that reaches a search, nor does a region of which
+    all nearer rows were asked about.
     `left` are the queries that left a search beside a model.
     """
 
@@ -92,15 +94,16 @@ class Search:
         """Go on without regions that begin beyond the best row of their query, or whose budget has ended."""
         ledger, regions = self.ledger, self.ledger.regions
         best = ledger.best_of_query()[regions.query[self.at]]
-        self._go_on_with((regions.begins[self.at] < best) & ledger.goes_on(self.at))
+        self.go_on_with((regions.begins[self.at] < best) & ledger.goes_on(self.at))
 
     def leave(self, at: Numbers) -> None:
         """Go on without the queries of some regions: they need moves that are made on the host only."""
         query = self.ledger.regions.query
         self.left = np.union1d(self.left, query[at])
-        self._go_on_with(~np.isin(query[self.at], self.left))
+        self.go_on_with(~np.isin(query[self.at], self.left))
 
-    def _go_on_with(self, kept: Mask) -> None:
+    def go_on_with(self, kept: Mask) -> None:
+        """Go on with some of the regions only."""
         if kept.all():
             return
         self.at = self.at[kept]
@@ -301,6 +304,15 @@ def _race_and_descend(search: Search) -> None:
     ways = _ways_to(search, [(first, 1), (aside, 1), (others, SETTINGS.descent.starts)])
     _guess_normals(search, ways)
     search.best = search.best.and_(way_down(ledger, ways, search.start_margin))
+
+
+def _ask_few_nearer(search: Search) -> None:
+    """Where few legal rows are nearer than the best one, ask about all of them, and end the search."""
+    ledger = search.ledger
+    if ledger.door.ends_early is not None:
+        at = search.found[ledger.door.ends_early[ledger.regions.query[search.found]]]
+        done = ask_few_nearer(ledger, at[ledger.goes_on(at)], SETTINGS.trades.trials)
+        search.go_on_with(~np.isin(search.at, done))
 
 
 def _other_faces(search: Search) -> None:
@@ -615,6 +627,7 @@ MOVES: tuple[Move, ...] = (
     Move("crossed values", _lacks_ends, _cross, 1),
     Move("few of many columns", _has_ends, _narrow, 2),
     Move("descent", _has_ends, _race_and_descend, 33),
+    Move("few nearer rows", _has_ends, _ask_few_nearer, 1),
     Move("other faces", _seems_plane, _other_faces, 0),
     Move("along columns", _has_ends, _along_columns, 2, beside=True),
     Move("values nearby", lambda search: _has_ends(search) and search.by_labels, _values_nearby, 1),
