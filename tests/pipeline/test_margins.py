@@ -1,5 +1,6 @@
 """Room to spare: balls around answers and margins of the score, verified and said."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -149,6 +150,27 @@ class TestBall:
         # Two fewer, or the other category, must still do: that takes three more.
         assert large is not None
         assert large.values["n"] == 11
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_on_whole_numbers_no_row_is_nearer_around_which_all_whole_numbers_reach(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        data, ways = rng.integers(0, 6, size=(50, 3)).astype(float), rng.normal(size=3)
+        middle = np.median(data @ ways)
+
+        def waves(rows: Any) -> Any:
+            return rows @ ways + 1.5 * np.sin(rows @ [1.3, -2.1, 0.7]) > middle
+
+        kinds = {f"x{j}": ssba.integer(low=0, high=5) for j in range(3)}
+        explainer = ssba.Explainer(
+            waves, data, target=True, features=kinds, distance=ssba.Distance(scale="none")
+        )
+        query = data[~waves(data)][0]
+        rows = np.array(list(itertools.product(range(6), repeat=3)), dtype=float)
+        near = np.linalg.norm(rows[:, None] - rows, axis=2) <= 1.5
+        has_room = ~(near & ~waves(rows)).any(axis=1)
+        best = explainer.explain(query, margin=1.5).best
+        assert best is not None
+        assert best.distance <= np.linalg.norm(rows - query, axis=1)[has_room].min()
 
     def test_where_only_categories_may_change_an_answer_has_room_as_it_is(self) -> None:
         data = pd.DataFrame({"a": ["red", "green"] * 50, "b": ["x", "y", "z", "z"] * 25})

@@ -37,7 +37,7 @@ from ssba.pipeline.bounded_moves import bounded_moves, nearest_moves
 from ssba.pipeline.course import Stage
 from ssba.pipeline.evidence import ask_all_nearer, evidence_of, gather_evidence, search_in_shells
 from ssba.pipeline.look import LOOK_ROWS, look
-from ssba.pipeline.margins import ball_holds, push_off_boundary
+from ssba.pipeline.margins import ball_holds, find_room_nearer, push_off_boundary
 from ssba.pipeline.max_changes import refuse_too_few_changes, search_few
 from ssba.pipeline.nearest_rows import run_stages, search_nearest
 from ssba.pipeline.other_columns import search_other_columns, sparsify
@@ -402,4 +402,5 @@ def _search_on(state: QueryState) -> Asking[None]:
         yield from search_other_columns(state)
     if state.options.radius is not None:
         yield from push_off_boundary(state)
+        yield from find_room_nearer(state)
     state.limits.course.reach([state], Stage.FURTHER)

@@ -43,6 +43,11 @@ def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
     choices = [choice_of(state, found) for state, found in _approached(states, boundary)]
     for choice in chosen_from(choices):
         state, best = choice.state, choice.best
+        if choice.passed_over and not state.was_stopped:
+            # The search found no room around it, since it looked around nearer rows only.
+            answer = min(choice.passed_over, key=lambda move: move.distance)
+            state.found.answers.append(counterfactual(state, answer.row, answer.output))
+            continue
         if choice.passed_over:
             # The budget ended before the search could ask about it.
             state.spent.ran_out = True

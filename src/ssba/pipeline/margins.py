@@ -8,6 +8,7 @@ from ssba.columns.space import Matrix
 from ssba.constraints.regions.region import Region
 from ssba.pipeline.asking import asked, goal_reply, verdicts
 from ssba.pipeline.state import QueryState, Vector
+from ssba.search.exhaust import legal_rows_within
 from ssba.search.pick import pick_order
 from ssba.search.robust import normal_from_labels
 
@@ -20,6 +21,9 @@ _FURTHER = (0.02, 0.1, 0.3)
 _SPARE_ANSWERS = 3
 # Rows asked around an answer to learn which way the boundary lies, for each column and beside that.
 _ROWS_A_COLUMN, _ROWS_BESIDE = 4, 40
+# No more legal rows than this, nearer than an answer with room, are asked about; and around so many of those
+# that reach at a time.
+_FEW_ROWS, _ROWS_AT_ONCE = 2000, 16
 _SALT = 211
 
 
@@ -55,6 +59,42 @@ def push_off_boundary(state: QueryState) -> Asking[None]:
         if with_room == options.k or not state.may_go_on:
             return
         with_room += yield from _push_out(state, row)
+
+
+def find_room_nearer(state: QueryState) -> Asking[None]:
+    """Where few legal rows are nearer than answers with room, and spares for them, look around each of those.
+
+    To push an answer out is too coarse where whole numbers and levels move.
+    """
+    found, options = state.found, state.options
+    if not state.query.is_countable or not found.has_hits:
+        return
+    known, wanted = found.robust_rows, options.k + _SPARE_ANSWERS
+    far = np.sort(state.distance(np.unique(known, axis=0))) if known else np.empty(0)
+    nearest = float(far[wanted - 1]) if len(far) >= wanted else np.inf
+    for archive in state.region_archives:
+        region, metric = archive.region, state.engine.metric
+        rows = legal_rows_within(region, metric, nearest, _FEW_ROWS, options.max_changes)
+        reply = None if rows is None else (yield from asked(state, rows, archive))
+        if rows is not None and reply is not None:
+            yield from _keep_those_with_room(state, region, rows[reply.reached], wanted)
+
+
+def _keep_those_with_room(state: QueryState, region: Region, rows: Matrix, wanted: int) -> Asking[None]:
+    """Keep the first rows around which the ball holds; on a grid it holds the same rows around neighbours."""
+    scout = state.new_archive(region, state.found.scouts)
+    for begin in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[begin : begin + _ROWS_AT_ONCE]
+        around = [ball_rows(state, z, state.engine.seed) for z in some]
+        reply = yield from asked(state, np.concatenate(around), scout, freely=True)
+        if reply is None:
+            return
+        holds = np.split(reply.reached, np.cumsum([len(one) for one in around])[:-1])
+        with_room = [z for z, reached in zip(some, holds, strict=True) if reached.all()]
+        state.found.robust_rows += with_room
+        wanted -= len(with_room)
+        if wanted <= 0:
+            return
 
 
 def _push_out(state: QueryState, row: Vector) -> Asking[bool]:
