@@ -210,6 +210,19 @@ def test_a_limit_on_changes_is_relaxed_by_the_fewest_columns() -> None:
     assert len(one.changes) == 2
 
 
+def test_what_makes_contradicting_constraints_possible_to_meet_keeps_to_the_limit_on_changes() -> None:
+    """Three columns have to change and one may: to let "a" change as well does not help by itself."""
+    data = pd.DataFrame({name: np.random.default_rng(i).integers(0, 6, 60) for i, name in enumerate("abc")})
+    explainer = ssba.Explainer(lambda rows: rows["a"] > 3, data, target=True)
+    rules = ["a == x.a", "a != x.a", "b != x.b", "c != x.c"]
+    found = explainer.explain({"a": 1, "b": 2, "c": 3}, rules, max_changes=1)
+    assert found.status.value == "infeasible"
+    why = explainer.why_not(found)
+    assert why.relaxations
+    for one in why.relaxations:
+        assert "max_changes=3" in one.relaxed
+
+
 def test_a_margin_is_reduced_by_as_little_as_needed() -> None:
     # With x0 and x1 at most 2.5 the plane at 4 is at most 1 / sqrt(2) away: no larger ball fits.
     context = context_of(

@@ -139,6 +139,15 @@ class TestMaxChanges:
         assert explanation.clash == ("x7 >= 1", "x6 >= 1", "x5 >= 1", "max_changes=2")
         assert "max_changes=2" in explanation.sentence
 
+    def test_no_constraint_that_can_be_left_out_is_part_of_a_contradiction(self) -> None:
+        """c1 has to change alone, but c0 = 7 would be needed while c2 stays: "c2 != 1" has no part in it."""
+        data = pd.DataFrame({"c0": [-2, 3, 0], "c1": ["red", "green", "blue"], "c2": [-1, 4, 0]})
+        explainer = ssba.Explainer(lambda rows: rows["c0"] + rows["c2"] > 3, data, target=True)
+        rules = ["if c2 <= x.c2: c0 + 2 * c2 == 5", "c2 != 1", "c1 == 'green'"]
+        found = explainer.explain({"c0": -2, "c1": "red", "c2": -1}, rules, max_changes=1)
+        assert found.status.value == "infeasible"
+        assert found.clash == (rules[0], rules[2], "max_changes=1")
+
     def test_a_way_that_changes_few_enough_columns_is_no_contradiction(self) -> None:
         """If x7 is at least 1, x6 and x5 must change too; it may stay below 1."""
         rules = ["x4 >= 1", "if x7 >= 1: x6 >= 1", "if x7 >= 1: x5 >= 1"]

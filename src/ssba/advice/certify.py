@@ -88,7 +88,9 @@ def _query_check(context: Context, shown: Explanation) -> Check:
     if shown.status is Status.INFEASIBLE:
         most = context.options.max_changes
         limit = "" if most is None else f" with max_changes={most}"
-        empty = force_too_many(context.regions, len(context.x) if most is None else most)
+        empty = force_too_many(
+            context.regions, len(context.x) if most is None else most, context.engine.metric
+        )
         return Check(
             "query", empty, f"{'no row meets' if empty else 'some rows meet'} all constraints{limit}"
         )

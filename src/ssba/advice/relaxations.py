@@ -15,6 +15,7 @@ from ssba.constraints.regions.compile import compile_regions
 from ssba.constraints.relaxing.ladder import tidy
 from ssba.constraints.relaxing.looser import Ladder, ladders, left_out, needed
 from ssba.options import Ball, Options
+from ssba.pipeline.max_changes import allow_few
 from ssba.results.why_not import DATA_RANGE
 
 # A bracket is halved so often at most; it is narrow long before.
@@ -287,9 +288,10 @@ def _halved(attempt: Attempt, below: Verdict, middle: Verdict) -> Attempt:
 
 
 def is_feasible(context: Context, terms: Terms) -> bool:
-    """Tell whether any row meets the constraints; no model is asked."""
-    kept = [one for one in terms.constraints if one is not None]
-    return bool(compile_regions(context.engine.space, context.engine.metric, context.x, kept))
+    """Tell whether any row is known to meet the constraints; no model is asked."""
+    kept, engine = [one for one in terms.constraints if one is not None], context.engine
+    regions, most = compile_regions(engine.space, engine.metric, context.x, kept), terms.options.max_changes
+    return bool(regions) if most is None else allow_few(regions, most, engine.metric)
 
 
 def attempts_alone(context: Context, condition: Condition, wanted: Row | None) -> list[Attempt]:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssba.arrays import Mask
 from ssba.columns.distance import Metric, changed_cells
 from ssba.columns.space import Matrix
 from ssba.constraints.constraint import Constraint
 from ssba.constraints.regions.compile import compile_query, needed_for
-from ssba.constraints.regions.freeze import holding
+from ssba.constraints.regions.freeze import holding, part_holding
 from ssba.constraints.regions.region import Region
 from ssba.models.targets import Reply
 from ssba.pipeline.asking import asked, capped
@@ -127,7 +128,11 @@ def _most_promising(parts: list[Part], reached: list[float]) -> list[Part]:
 
 def part_of(region: Region, columns: tuple[int, ...] | frozenset[int], metric: Metric) -> Region | None:
     """Return the part of a region in which only `columns` may change."""
-    return holding(region, ~np.isin(np.arange(len(region.x)), list(columns)), metric)
+    return holding(region, _others(region, columns), metric)
+
+
+def _others(region: Region, columns: Iterable[int]) -> Mask:
+    return ~np.isin(np.arange(len(region.x)), list(columns))
 
 
 def search_parts(state: QueryState, parts: Sequence[Part]) -> Searching[list[Archive]]:
@@ -214,27 +219,53 @@ def _probe(state: QueryState, archive: Archive, parts: list[Part]) -> Searching[
 
 
 def refuse_too_few_changes(state: QueryState) -> None:
-    """Call a state infeasible where it is certain that more columns must change than may.
-
-    A column must change where its own cell is not legal, whatever the others are. What relations ask of
-    several columns together is left to the search.
-    """
+    """Call a state infeasible where it is certain that more columns must change than may."""
     most = state.options.max_changes
     if most is None or state.found.status is not None or not state.query.has_all_regions:
         return
-    if not force_too_many(state.query.regions, most):
-        return
     engine, limits = state.engine, state.limits
+    if not force_too_many(state.query.regions, most, engine.metric):
+        return
 
     def forcing(rest: Sequence[Constraint]) -> bool:
         compiled = compile_query(engine.space, engine.metric, state.x, rest, limits.deadline)
-        return not limits.is_over() and compiled.complete and force_too_many(compiled.regions, most)
+        return (
+            not limits.is_over()
+            and compiled.complete
+            and force_too_many(compiled.regions, most, engine.metric)
+        )
 
     state.found.status = Status.INFEASIBLE
     limit = next(one for one in state.options.limits if one.startswith("max_changes"))
     state.found.clash = (*(one.text for one in needed_for(forcing, state.query.constraints)), limit)
 
 
-def force_too_many(regions: Sequence[Region], most: int) -> bool:
-    """Tell whether more columns must change than may, in every region."""
-    return all(len(forced_columns(region)) > most for region in regions)
+def force_too_many(regions: Sequence[Region], most: int, metric: Metric) -> bool:
+    """Tell whether it is certain that more columns must change than may, in every region.
+
+    A column must change where its own cell is not legal, whatever the others are. What relations ask of
+    several columns together only counts where no other column may change; else it is left to the search.
+    """
+    return all(_forces_too_many(region, most, metric) for region in regions)
+
+
+def _forces_too_many(region: Region, most: int, metric: Metric) -> bool:
+    forced = forced_columns(region)
+    if len(forced) != most or region.linear is None:
+        return len(forced) > most
+    return part_holding(region, _others(region, forced), metric).is_empty
+
+
+def allow_few(regions: Sequence[Region], most: int, metric: Metric) -> bool:
+    """Tell whether a feasible row is known, of any region, that changes at most so many columns."""
+    return any(_allows_few(region, most, metric) for region in regions)
+
+
+def _allows_few(region: Region, most: int, metric: Metric) -> bool:
+    if changed_cells(region.start[None, :], region.x).sum() <= most:
+        return True
+    forced, free = forced_columns(region), np.flatnonzero(region.free).tolist()
+    if len(forced) > most or region.linear is None:
+        return False
+    sets = itertools.islice(all_sets(free, forced, most), MOST_SETS)
+    return any(part_of(region, columns, metric) is not None for columns in sets)
