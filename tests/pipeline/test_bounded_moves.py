@@ -314,3 +314,30 @@ class TestLevels:
         assert len(over) == 20
         assert 1 - 1e-6 < min(over)
         assert max(over) < 1.001
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("by", ["labels", "scores"])
+def test_columns_that_the_model_ignores_are_left_alone(by: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(
+        {
+            "a": rng.normal(size=300).round(2),
+            "b": rng.normal(size=300).round(2),
+            "vip": rng.random(300) < 0.5,
+            "colour": rng.choice(["red", "green", "blue"], 300),
+        }
+    )
+
+    def above(rows: Any) -> Any:
+        return (rows["a"] + rows["b"] - 1.5).to_numpy()
+
+    def model(rows: Any) -> Any:
+        share = 1 / (1 + np.exp(-3 * above(rows)))
+        return above(rows) > 0 if by == "labels" else np.column_stack([1 - share, share])
+
+    query = {"a": -0.5, "b": 0.0, "vip": True, "colour": "red"}
+    explainer = ssba.Explainer(model, data, target=True if by == "labels" else 1)
+    moved = explainer.explain(query, ["a within 0.2", "b within 0.2"]).bounded
+    assert moved is not None
+    assert moved.values == {"a": -0.3, "b": 0.2, "vip": True, "colour": "red"}

@@ -184,12 +184,12 @@ def chosen_from(choices: Sequence[Choice]) -> Sequence[Choice]:
     while taken := [(choice, offer) for choice in choices for offer in choice.take()]:
         written = _written([(choice.state, offer) for choice, offer in taken])
         kept = [(choice, offer) for (choice, _), offer in zip(taken, written, strict=True) if offer]
-        moves = _moves([(choice.state, offer) for choice, offer in kept])
+        moves = moves_of([(choice.state, offer) for choice, offer in kept])
         for (choice, _), move in zip(kept, moves, strict=True):
             reaches = passes(choice.state, move.row, move.output)
             (choice.passed_over if reaches else choice.moves).append(move)
     compared = [one for one in choices if one.moves and one.moves[0].margin is not None]
-    owns = _moves([(one.state, one.offer_of_own) for one in compared])
+    owns = moves_of([(one.state, one.offer_of_own) for one in compared])
     for choice, own in zip(compared, owns, strict=True):
         choice.own = own
     return choices
@@ -212,7 +212,7 @@ def _written(offered: Sequence[tuple[QueryState, Offer]]) -> list[Offer | None]:
     ]
 
 
-def _moves(offered: Sequence[tuple[QueryState, Offer]]) -> list[Move]:
+def moves_of(offered: Sequence[tuple[QueryState, Offer]]) -> list[Move]:
     """Ask the model about offers of some queries."""
     if not offered:
         return []

@@ -11,8 +11,9 @@ from ssba.constraints.regions.region import Region
 from ssba.index.encoded_points import EncodedPoints
 from ssba.pipeline.asking import asked, capped
 from ssba.pipeline.begin import give_starts
-from ssba.pipeline.bounded_choice import choice_of, chosen_from
+from ssba.pipeline.bounded_choice import Move, choice_of, chosen_from
 from ssba.pipeline.nearest_rows import Hunt, run_stages
+from ssba.pipeline.needless import without_needless
 from ssba.pipeline.obstacles import obstacles_of
 from ssba.pipeline.state import QueryState, Searching, States
 from ssba.pipeline.verify import counterfactual, verify
@@ -41,6 +42,7 @@ def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
     budget the search may end at a farther one, and a larger budget is never worse.
     """
     choices = [choice_of(state, found) for state, found in _approached(states, boundary)]
+    moving = list[tuple[QueryState, Move]]()
     for choice in chosen_from(choices):
         state, best = choice.state, choice.best
         if choice.passed_over and not state.was_stopped:
@@ -52,10 +54,13 @@ def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
             # The budget ended before the search could ask about it.
             state.spent.ran_out = True
         if best is not None:
-            state.found.bounded = counterfactual(state, best.row, best.output, best.to_go)
-            # What is between a boundary point and a row beyond the boundary stops nothing.
-            if not best.lacks_room:
-                state.found.obstacles = obstacles_of(state, best.row, best.point)
+            moving.append((state, best))
+    going = [state for state, _ in moving]
+    for state, best in zip(going, without_needless(going, [best for _, best in moving]), strict=True):
+        state.found.bounded = counterfactual(state, best.row, best.output, best.to_go)
+        # What is between a boundary point and a row beyond the boundary stops nothing.
+        if not best.lacks_room:
+            state.found.obstacles = obstacles_of(state, best.row, best.point)
 
 
 def nearest_moves(states: States) -> None:
