@@ -11,6 +11,10 @@ from typing import Any
 from ssba.errors import ArgumentError
 
 _LARGEST = 10**12
+_ALIKE = 0.7
+"""The share of their letters that a wrong word and the one that was meant have in common at least."""
+_BEGINNING = 3
+"""Letters after which the beginning of a word may stand for all of it."""
 
 
 def is_number(value: Any) -> bool:
@@ -50,10 +54,19 @@ def closest(given: Any, known: Iterable[Any]) -> Any:
 
     >>> closest("MALE", ["Female", "Male"]), closest("1", [0, 1]), closest("x", ["age"])
     ('Male', 1, None)
+    >>> closest("alien", ["male"]), closest("rwo", ["row"]), closest("int", ["integer"])
+    (None, 'row', 'integer')
     """
     by_text = {str(one).casefold(): one for one in known}
-    alike = get_close_matches(str(given).casefold(), by_text, n=1)
+    text = str(given).casefold()
+    alike = get_close_matches(text, by_text, n=1, cutoff=_ALIKE)
+    # Letters that changed places, or are still missing, make a short word look less alike than it is.
+    alike += [one for one in by_text if sorted(one) == sorted(text) or _begins(text, one)]
     return by_text[alike[0]] if alike else None
+
+
+def _begins(text: str, whole: str) -> bool:
+    return len(text) >= _BEGINNING and whole.startswith(text)
 
 
 def meant(given: Any, known: Iterable[Any]) -> str:

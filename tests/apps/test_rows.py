@@ -34,6 +34,7 @@ def test_column_that_names_the_rows_is_also_known_as_id() -> None:
             {"sex": "MALE"},
             r"unknown level 'MALE' \(did you mean 'male'\?\); known levels are 'male', 'female'",
         ),
+        ({"sex": "alien"}, "where: column 'sex': unknown level 'alien'; known levels are"),
         ({"sex": 1}, "where: column 'sex': unknown level 1; known levels are"),
     ],
 )

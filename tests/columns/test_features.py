@@ -112,6 +112,22 @@ def test_a_value_that_does_not_fit_is_named_with_what_is_allowed(
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("storable", "value", "shown"),
+    [
+        (2.0**53 - 1, 1e308, "1e+308"),
+        (2.0**53 - 1, 10**16, "10,000,000,000,000,000"),
+        (127.0, 10**300, "1e+300"),
+    ],
+)
+def test_a_number_of_hundreds_of_digits_is_shown_with_few(storable: float, value: Any, shown: str) -> None:
+    feature = Feature("age", "integer", step=1.0, data_high=9, data_low=0, storable=(-storable, storable))
+    with pytest.raises(SchemaError) as caught:
+        feature.code(value)
+    assert shown in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
 def test_many_levels_are_listed_in_part() -> None:
     many = Feature("town", "categorical", tuple(f"town {i}" for i in range(40)))
     with pytest.raises(SchemaError, match="and 28 more"):

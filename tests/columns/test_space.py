@@ -257,6 +257,10 @@ def test_rows_that_do_not_fit_are_refused_with_row_and_column(
         assert word in str(caught.value)
 
 
+def test_a_list_without_rows_is_a_frame_without_rows() -> None:
+    np.testing.assert_array_equal(SPACE.encode([]), SPACE.encode(FRAME[:0]))
+
+
 def test_array_rows_need_the_right_width() -> None:
     space, _ = build_space(np.arange(6.0).reshape(2, 3))
     with pytest.raises(SchemaError, match="2 columns, but the background data has 3"):

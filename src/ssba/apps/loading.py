@@ -1,5 +1,6 @@
 """Reads files by the end of their names, tables above all, and tells what goes wrong in one line."""
 
+import codecs
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -60,6 +61,20 @@ def by_ending(path: Path, choices: Mapping[str, Choice], called: str = "") -> Ch
     if not known:
         raise ArgumentError(f"{called} {path}: the name must end in one of {', '.join(choices)}".strip())
     return choices[known[0]]
+
+
+def decoded(content: bytes, called: str) -> str:
+    """Return the text of a file as its byte-order mark says, which is UTF-8 where it has none.
+
+    >>> decoded("\ufeffrow".encode("utf-16-le"), "--values row.json"), decoded(b"row", "--values row.json")
+    ('row', 'row')
+    """
+    # PowerShell redirects to UTF-16, and some editors of Windows begin UTF-8 with a mark.
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise ArgumentError(f"{called} is not UTF-8 text; save it as UTF-8") from None
 
 
 def must_exist(path: Path, called: str) -> None:

@@ -18,6 +18,8 @@ _HUGE = 1e300
 LARGEST_SINGLE = 3.4028234663852886e38
 # The largest whole number that a 64-bit float tells from both its neighbours.
 LARGEST_EXACT = 2.0**53 - 1
+_COUNTED = 1e21  # beyond it, a whole number is shown with few digits
+_LONGEST = 30  # characters of a number that is shown as it was given
 
 Kind = Literal["numeric", "integer", "ordinal", "categorical", "boolean", "date"]
 
@@ -284,7 +286,7 @@ class Feature:
         low, high = self.storable
         if low <= number <= high:
             raise SchemaError(
-                f"column {self.name!r}: {value!r} is outside the declared range, {self.low:g} to "
+                f"column {self.name!r}: {_shown(value)} is outside the declared range, {self.low:g} to "
                 f"{self.high:g}, and cannot change, since the background data hold a single value; declare a "
                 "range with this value, or give data in which the column varies"
             )
@@ -292,18 +294,30 @@ class Feature:
             raise SchemaError(inexact_number(self.name, number))
         ends = [date_text(end) if self.kind == "date" else f"{end:g}" for end in (low, high)]
         raise SchemaError(
-            f"column {self.name!r}: {value!r} is outside {ends[0]} to {ends[1]}, which its dtype can hold; "
-            "correct the cell, or give the data in a wider dtype"
+            f"column {self.name!r}: {_shown(value)} is outside {ends[0]} to {ends[1]}, which its dtype can "
+            "hold; correct the cell, or give the data in a wider dtype"
         )
 
 
 def inexact_number(name: str, number: float) -> str:
     """Return a sentence about a whole number that is too large to be computed with exactly."""
     return (
-        f"column {name!r} holds {int(number):,}, beyond 2**53 (about 9 * 10**15), where ssba, which computes "
-        "in 64-bit floats, cannot tell neighbouring whole numbers apart; leave an identifier out of model "
-        "and data, or turn it into text; give a quantity in a larger unit (seconds instead of nanoseconds)"
+        f"column {name!r} holds {_whole_text(number)}, beyond 2**53 (about 9 * 10**15), where "
+        "ssba, which computes in 64-bit floats, cannot tell neighbouring whole numbers apart; leave an "
+        "identifier out of model and data, or turn it into text; give a quantity in a larger unit (seconds "
+        "instead of nanoseconds)"
     )
+
+
+def _whole_text(number: float) -> str:
+    """Write a large whole number with all its digits, or with few of them where nobody would count them."""
+    return f"{int(number):,}" if abs(number) < _COUNTED else f"{number:g}"
+
+
+def _shown(value: Any) -> str:
+    """Write a number as it was given, but for one of hundreds of digits."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{float(value):g}"
 
 
 def _is_number_text(text: str) -> bool:

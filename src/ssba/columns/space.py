@@ -241,6 +241,8 @@ class Space:
         """Encode a frame or 2-D array of rows; SchemaError names what does not fit."""
         if isinstance(rows, list | tuple) and rows and all(isinstance(row, Mapping) for row in rows):
             return np.stack([self._encode_member(rows, position) for position in range(len(rows))])
+        if isinstance(rows, list | tuple) and not rows:
+            return np.empty((0, len(self.features)))
         columns = frames.read_columns(rows)
         if not frames.is_frame(rows) and len(columns) != len(self.features):
             raise SchemaError(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ssba.arguments import closest
 from ssba.errors import SchemaError
 from ssba.extras import require
 from ssba.results import Column
@@ -81,8 +82,16 @@ class Wanted:
             raise SchemaError(f"{source}: two columns are called {twice!r}; rename or remove one of them")
         if missing := [one.name for one in self.columns if one.name not in names]:
             listed = ", ".join(map(repr, missing))
-            what = f"column {listed} is" if len(missing) == 1 else f"columns {listed} are"
-            raise SchemaError(f"{source}: {what} missing; the model takes them")
+            one = len(missing) == 1
+            what = f"column {listed} is" if one else f"columns {listed} are"
+            hint = _meant_to_be(missing, [name for name in names if name not in self.names])
+            raise SchemaError(f"{source}: {what} missing; the model takes {'it' if one else 'them'}{hint}")
+
+
+def _meant_to_be(missing: Sequence[str], others: Sequence[str]) -> str:
+    """Name the column that seems to stand for one that is missing; nothing where none is alike."""
+    alike = ((name, closest(name, others)) for name in missing)
+    return next((f"; is {near!r} meant to be {name!r}?" for name, near in alike if near is not None), "")
 
 
 class Source(Protocol):

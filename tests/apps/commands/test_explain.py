@@ -121,11 +121,30 @@ def test_row_of_ones_own_comes_from_a_file_or_from_stdin(
 ) -> None:
     row = {"income": 20, "debt": 12.5, "age": 33, "home": "rent"}
     file = tmp_path / "row.json"
-    file.write_text(json.dumps(row), encoding="utf-8")
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(row)))
-    for given in (file, "-"):
-        said = ssba_command("explain", "--values", given, "--format", "json")
-        assert said.json()["explanation"]["query"] == row
+    # The last two are what Windows writes.
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        content = json.dumps(row).encode(encoding)
+        file.write_bytes(content)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        for given in (file, "-"):
+            said = ssba_command("explain", "--values", given, "--format", "json")
+            assert said.json()["explanation"]["query"] == row
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"income": 20,}', "row.json: this is not the JSON of a row"),
+        (b"[1, 2]", "row.json: [1, 2] is not a row; give an object"),
+        (b"\xe4", "row.json is not UTF-8 text; save it as UTF-8"),
+    ],
+)
+def test_file_that_holds_no_row_is_named(
+    content: bytes, reason: str, ssba_command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "row.json").write_bytes(content)
+    said = ssba_command("explain", "--values", tmp_path / "row.json")
+    assert (said.code, reason in said.err) == (REFUSED, True), said.err
 
 
 def test_project_constraints_can_be_left_out(ssba_command: Command) -> None:
@@ -241,12 +260,24 @@ def test_wrong_usage_is_one_line_in_our_own_words_and_leaves_with_2(case: str, s
     assert reason in line
 
 
-def test_missing_folder_is_refused_before_the_search(
-    ssba_command: Command, monkeypatch: pytest.MonkeyPatch
+def test_file_that_cannot_be_written_is_refused_before_the_search(
+    ssba_command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(Service, "explain", lambda *_: pytest.fail("the search was begun"))
     said = ssba_command("explain", "--row", POOR, "--out", "no/where.txt")
     assert (said.code, "there is no folder no" in said.err) == (REFUSED, True)
+    said = ssba_command("explain", "--row", POOR, "--out", tmp_path)
+    assert (said.code, f"{tmp_path} is a folder; give the name" in said.err) == (REFUSED, True)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="only there not even root may write")
+def test_folder_in_which_nothing_can_be_written_is_told_before_the_search(
+    ssba_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Service, "explain", lambda *_: pytest.fail("the search was begun"))
+    said = ssba_command("explain", "--row", POOR, "--out", "/proc/answer.txt")
+    assert said.code == REFUSED
+    assert "/proc/answer.txt: no file can be written in /proc (" in said.err
 
 
 def test_constraint_that_cannot_be_read_is_told_in_one_line_with_the_place(ssba_command: Command) -> None:

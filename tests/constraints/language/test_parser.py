@@ -1,4 +1,5 @@
 import contextlib
+import re
 
 import pytest
 from hypothesis import given
@@ -235,6 +236,29 @@ def test_a_constraint_object_passes_through_and_other_things_are_refused() -> No
     assert repr(made) == "constraint('age >= x.age')"
     with pytest.raises(ConstraintError, match="not 3"):
         constraint(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("chol increases", "chol >= x.chol"),
+        ("age goes up", "age >= x.age"),
+        ("chol may only decrease", "chol <= x.chol"),
+        ("chol does not increase", "chol <= x.chol"),
+        ("`max HR` must never fall", "`max HR` >= x.`max HR`"),
+    ],
+)
+def test_a_direction_in_words_is_told_as_a_comparison_with_the_query(text: str, instead: str) -> None:
+    with pytest.raises(ConstraintError, match=f"write {re.escape(instead)} for a column that may"):
+        constraint(text)
+
+
+@pytest.mark.parametrize("text", ["price (€) <= 3", "price (eur) <= 3", "price$ <= 3"])
+def test_a_name_of_odd_characters_is_told_to_stand_in_backticks(text: str) -> None:
+    with pytest.raises(ConstraintError, match=r"write odd column names in backticks, as in: `price \(€\)`"):
+        constraint(text)
+    with pytest.raises(ConstraintError, match="write a constraint such as"):
+        constraint("abs(price) <= 3")
 
 
 def test_a_name_with_spaces_is_told_to_stand_in_backticks() -> None:

@@ -10,6 +10,7 @@ import typer
 
 from ssba.apps.cells import option_number, read_conditions, read_values
 from ssba.apps.limits import UNLIMITED, Meter
+from ssba.apps.loading import decoded, must_exist
 from ssba.apps.project.choice import ProjectChoice, open_choice
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.requests import PredictRequest, RowsRequest
@@ -196,15 +197,19 @@ def _margin(text: str) -> Any:
 
 
 def _read_row(file: Path) -> dict[str, Any]:
+    called = f"--values {file}"
     if file == Path("-"):
-        text = sys.stdin.read()
-    elif file.is_file():
-        text = file.read_text(encoding="utf-8")
+        content = sys.stdin.buffer.read()
     else:
-        raise ArgumentError(f"--values {file}: there is no such file")
-    row = read_json(text, "a row")
+        must_exist(file, "--values")
+        content = file.read_bytes()
+    text = decoded(content, called)
+    try:
+        row = read_json(text, "a row")
+    except ArgumentError as error:
+        raise ArgumentError(f"{called}: {error}") from None
     if not isinstance(row, dict):
-        raise ArgumentError(f"--values {file}: {json.dumps(row):.40} is not a row; give an object")
+        raise ArgumentError(f"{called}: {json.dumps(row):.40} is not a row; give an object")
     return row
 
 

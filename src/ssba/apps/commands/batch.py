@@ -14,7 +14,7 @@ from ssba.apps.batch.chunks import TableSource, open_source
 from ssba.apps.batch.crews import Crew, alone, in_processes, on_ray
 from ssba.apps.batch.work import Job, Refused, Worker, project_digest, request_digest
 from ssba.apps.commands.asking import AnswerOptions, answer_fields, open_asked, open_service
-from ssba.apps.commands.printing import check_folder, interruptible, waiting
+from ssba.apps.commands.printing import check_out, interruptible, waiting
 from ssba.apps.limits import Meter
 from ssba.apps.project.choice import ProjectChoice, with_groups, with_project
 from ssba.apps.refusals import read_request
@@ -121,7 +121,7 @@ def _check(how: BatchOptions) -> None:
     require("pyarrow", "arrow", "writing a Parquet file")
     if how.out.suffix.lower() != ".parquet":
         raise UsageError(f"--out {how.out}: the name must end in .parquet")
-    check_folder(how.out)
+    check_out(how.out)
     if (how.ray or how.ray_address is not None) and how.workers > 1:
         raise UsageError("--workers are processes of this machine, and a Ray cluster has its own; give one")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import ssba
-from ssba.apps.commands.printing import check_folder, interruptible, whole_or_nothing
+from ssba.apps.commands.printing import check_out, interruptible, whole_or_nothing
 from ssba.apps.exits import BROKEN
 from ssba.apps.loading import by_ending
 from ssba.apps.project.choice import ProjectChoice, open_choice, with_project
@@ -155,7 +155,7 @@ def export(
     write = _writer(out)
     if out.exists() and not force:
         raise ArgumentError(f"{out} is there already; choose another name, or add --force to overwrite it")
-    check_folder(out)
+    check_out(out)
     opened = _open(choice, index)
     boundary = opened.explainer.open_boundary(opened.index)
     with interruptible(f"{out} was not written"), whole_or_nothing(out) as unfinished:

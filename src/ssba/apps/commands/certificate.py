@@ -8,6 +8,7 @@ import typer
 
 import ssba
 from ssba.apps.exits import REFUSED
+from ssba.apps.loading import decoded
 from ssba.apps.project.choice import ProjectChoice, open_choice, with_files
 from ssba.apps.project.opened import OpenedProject
 from ssba.columns.features import unknown_columns
@@ -43,10 +44,7 @@ def check_certificate(
 def _read(file: Path) -> Certificate:
     if not file.exists():
         raise ArgumentError(f"{file}: there is no such file")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ArgumentError(f"{file} is not UTF-8 text, so it is not a certificate") from None
+    text = decoded(file.read_bytes(), f"the certificate {file}")
     try:
         document = read_json(text, "a certificate")
         # The service sends it as one field of a reply.

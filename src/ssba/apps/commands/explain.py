@@ -14,7 +14,7 @@ from ssba.apps.commands.asking import (
     open_service,
     query_fields,
 )
-from ssba.apps.commands.printing import Out, check_folder, draw, echo, interruptible, waiting
+from ssba.apps.commands.printing import Out, check_out, draw, echo, interruptible, waiting
 from ssba.apps.exits import NO_ANSWER
 from ssba.apps.project.choice import ProjectChoice, with_groups, with_project
 from ssba.apps.refusals import read_request
@@ -50,7 +50,7 @@ def explain(
 
     Without --row, --where or --values it is about a row that does not have that outcome yet.
     """
-    check_folder(out)
+    check_out(out)
     page = None
     with interruptible("nothing was written"):
         with waiting() as meter:

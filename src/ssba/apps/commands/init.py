@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import ssba
-from ssba.apps.commands.printing import check_folder, waiting
+from ssba.apps.commands.printing import check_out, waiting
 from ssba.apps.loading import read_table
 from ssba.apps.model_files import ModelFile, Trust, load_model
 from ssba.apps.project.choice import ProjectChoice, with_model_and_data
@@ -72,7 +72,7 @@ def init(
     file = out or Path(PROJECT_FILES[0])
     if file.suffix.lower() != ".toml":
         raise UsageError(f"--out {file}: the name of the file must end in .toml")
-    check_folder(file)
+    check_out(file)
     _refuse_to_overwrite([file], force)
     with waiting():
         lines = _write(file, draft_project(_given(choice, file.parent, row_id, module)), choice.trust_pickle)

@@ -18,7 +18,7 @@ from ssba.apps.commands.asking import (
     query_fields,
 )
 from ssba.apps.commands.explain import has_answer, print_reply
-from ssba.apps.commands.printing import Out, check_folder, draw, echo, interruptible, waiting
+from ssba.apps.commands.printing import Out, check_out, draw, echo, interruptible, waiting
 from ssba.apps.exits import NO_ANSWER
 from ssba.apps.project.choice import ProjectChoice, with_groups, with_project
 from ssba.apps.refusals import read_request
@@ -68,7 +68,7 @@ def plan(
     Where no answer was found the steps lead to the bounded move; where there is none either, or nothing to
     change, the explanation is printed instead.
     """
-    check_folder(out)
+    check_out(out)
     _check_answer(steps.answer, asked.k or 1)
     with interruptible("nothing was written"):
         with waiting() as meter:

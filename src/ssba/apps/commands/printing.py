@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, NoReturn
 
 import typer
@@ -55,10 +56,22 @@ def draw(show: Callable[[Console], None], out: Path | None) -> None:
     echo(page.getvalue(), out)
 
 
-def check_folder(out: Path | None) -> None:
-    """Refuse a file whose folder is not there; called before the work whose results it gets."""
-    if out is not None and not out.parent.is_dir():
+def check_out(out: Path | None) -> None:
+    """Refuse a file that cannot be written; called before the work whose results it gets."""
+    if out is None:
+        return
+    if out.is_dir():
+        raise ArgumentError(f"{out} is a folder; give the name of a file in it")
+    if not out.parent.is_dir():
         raise ArgumentError(f"{out}: there is no folder {out.parent}; make it first, or choose another name")
+    try:
+        # Rights alone do not tell: disks may be full or read-only, and root may write to any but these.
+        TemporaryFile(dir=out.parent).close()
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise ArgumentError(
+            f"{out}: no file can be written in {out.parent} ({why}); choose another place"
+        ) from None
 
 
 @contextmanager

@@ -84,6 +84,14 @@ _EXAMPLE = "a constraint such as: age >= x.age"
 _STAYS = {"fixed", "stays", "stay", "unchanged", "constant", "same", "locked", "frozen"}
 _BESIDE = {"is", "be", "must", "as", "it", "remains"}
 """Words by which people say that something stays as it is, and those that stand beside them."""
+_RISES = {"increases", "increase", "increasing", "rises", "rise", "grows", "grow", "up"}
+_FALLS = {"decreases", "decrease", "decreasing", "falls", "fall", "drops", "drop", "shrinks", "down"}
+_GOES = {"goes", "go", "does", "only", "may", "can", "cannot", "must", "should", "not", "never"}
+"""Words by which people say which way a number may go, and those that stand beside them."""
+_NEVER = {"not", "never", "cannot"}
+_ODD_NAME = "odd column names in backticks, as in: `price (€)` <= 3"
+_NO_NAME = ";|!^~?\\]"
+"""Characters that no parser knows, but that are no part of a name, either."""
 
 _Item = TypeVar("_Item")
 
@@ -146,7 +154,8 @@ def _tokens(text: str) -> Iterator[_Token]:
             at = match.end()
         else:
             here = text[at : at + 2] if text[at : at + 2] in _INSTEAD else text[at]
-            raise _unreadable(text, at, f"unexpected {here!r}", _INSTEAD.get(here, _EXAMPLE))
+            fix = _INSTEAD.get(here, _EXAMPLE if here in _NO_NAME else _ODD_NAME)
+            raise _unreadable(text, at, f"unexpected {here!r}", fix)
     yield _Token("end", "", len(text))
 
 
@@ -233,17 +242,33 @@ class _Reader:
         if self.next.says("."):
             return "odd column names in backticks, as in: `petal.width` <= 3; only x has cells, as in x.age"
         if any(one.kind == "word" and one.content in _STAYS for one in self.tokens):
-            return f"{self.staying()} for a column that stays as it is"
+            return f"{self.about_old('==', _STAYS | _BESIDE)} for a column that stays as it is"
+        if operator := self.direction():
+            way = "rise, never fall" if operator == ">=" else "fall, never rise"
+            return f"{self.about_old(operator, _RISES | _FALLS | _GOES)} for a column that may {way}"
         if self.next.kind in ("word", "column"):
             return "names with spaces in backticks, as in: `mean radius` <= 12"
         return _EXAMPLE
 
-    def staying(self) -> str:
-        """Write that the one column that seems to be meant stays as it is."""
+    def unless_directed(self, example: str) -> str:
+        """Give an example, but where it is a direction that is meant, what says so."""
+        return self.advice() if self.direction() else f"for example: {example}"
+
+    def direction(self) -> Operator | None:
+        """Tell which way a column is said to go, in words; None where nothing is said."""
+        words = [one.content if one.kind == "word" else "" for one in self.tokens]
+        rises, falls = not _RISES.isdisjoint(words[self.at :]), not _FALLS.isdisjoint(words[self.at :])
+        if rises == falls:
+            return None
+        # What must not rise may fall.
+        return ">=" if rises == _NEVER.isdisjoint(words) else "<="
+
+    def about_old(self, operator: Operator, beside: set[str]) -> str:
+        """Compare the one column that seems to be meant with what it is for the query."""
         words = [one.content for one in self.tokens if one.kind in ("word", "column")]
-        names = [one for one in words if one not in _STAYS | _BESIDE]
+        names = [one for one in words if one not in beside]
         name = names[0] if len(names) == 1 else "age"
-        return f"{New(name).text} == {Old(name).text}"
+        return f"{New(name).text} {operator} {Old(name).text}"
 
     def clause(self) -> Clause:
         start = self.next
@@ -287,11 +312,11 @@ class _Reader:
                 return Changes(column)
             case "does":
                 for word in ("not", "change"):
-                    self.expect(word, f"for example: {column_text(column)} does not change")
+                    self.expect(word, self.unless_directed(f"{column_text(column)} does not change"))
                 return Comparison((New(column), Old(column)), ("==",))
             case "may":
                 for word in ("be", "filled"):
-                    self.expect(word, f"for example: {column_text(column)} may be filled")
+                    self.expect(word, self.unless_directed(f"{column_text(column)} may be filled"))
                 return MayFill(column)
             case "within":
                 return self.within(column)
@@ -412,7 +437,9 @@ class _Reader:
             self.fail(f"expected a column or a number, found {self.found()}", fix)
         name = self.take()
         if self.next.says("("):
-            self.fail("functions cannot be called; only columns, numbers and levels are read", _EXAMPLE, name)
+            # Behind a space the parenthesis is more likely a part of the name.
+            fix = _ODD_NAME if self.next.start > name.start + len(name.content) else _EXAMPLE
+            self.fail("functions cannot be called; only columns, numbers and levels are read", fix, name)
         if self.next.says("."):
             self.fail(f"{name.content!r} is followed by a dot, and only x has cells", self.advice(), name)
         return Old(name.content) if is_query else New(name.content)
