@@ -67,6 +67,23 @@ class TestQuestions:
         with pytest.raises(ssba.errors.ArgumentError, match="why_not"):
             explainer.ranges(bounded)
 
+    def test_a_query_that_is_at_the_target_already_has_a_plan_without_steps(
+        self, explainer: ssba.Explainer
+    ) -> None:
+        there = explainer.explain({"chol": 200, "rate": 180, "sex": "male"}, ["rate <= 150"])
+        plan = explainer.plan(there)
+        assert (plan.steps, plan.reached, plan.final) == ((), True, there.query)
+        assert plan.sentence == "The model already predicts well, which reaches 'well': no steps."
+        assert ssba.results.Plan.from_json(plan.to_json()) == plan
+        with pytest.raises(ssba.errors.ArgumentError, match="ended as already_there: The model already"):
+            explainer.ranges(there)
+
+    def test_a_larger_budget_is_the_remedy_where_the_budget_ran_out(self, explainer: ssba.Explainer) -> None:
+        unknown = explainer.explain(QUERY, RULES, budget=ssba.Budget(seconds=1e-9))
+        assert unknown.status == "out_of_budget"
+        with pytest.raises(ssba.errors.ArgumentError, match=r"allow more with budget=ssba\.Budget\(.*\)\.$"):
+            explainer.plan(unknown)
+
     def test_an_answer_that_is_not_there_is_refused(
         self, explainer: ssba.Explainer, answer: ssba.results.Explanation
     ) -> None:
@@ -80,7 +97,7 @@ class TestQuestions:
     def test_where_nothing_needs_to_change_nothing_is_advised(self, explainer: ssba.Explainer) -> None:
         there = explainer.explain({**QUERY, "rate": 185, "chol": 200})
         with pytest.raises(ssba.errors.ArgumentError) as refused:
-            explainer.plan(there)
+            explainer.ranges(there)
         assert "relax" not in str(refused.value)
 
 

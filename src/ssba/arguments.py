@@ -4,6 +4,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import takewhile
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ _LARGEST = 10**12
 _ALIKE = 0.7
 """The share of their letters that a wrong word and the one that was meant have in common at least."""
 _BEGINNING = 3
-"""Letters after which the beginning of a word may stand for all of it."""
+"""Letters that make a word long enough to be known by a part of it."""
 
 
 def is_number(value: Any) -> bool:
@@ -60,9 +61,22 @@ def closest(given: Any, known: Iterable[Any]) -> Any:
     by_text = {str(one).casefold(): one for one in known}
     text = str(given).casefold()
     alike = get_close_matches(text, by_text, n=1, cutoff=_ALIKE)
-    # Letters that changed places, or are still missing, make a short word look less alike than it is.
-    alike += [one for one in by_text if sorted(one) == sorted(text) or _begins(text, one)]
+    # By its share of letters, a short word with one slip looks less alike than it is; so does half a word.
+    alike += [one for one in by_text if _one_slip(text, one) or _begins(text, one)]
     return by_text[alike[0]] if alike else None
+
+
+def _one_slip(text: str, other: str) -> bool:
+    """Tell whether letters changed places, or one of them was added, left out or replaced."""
+    if sorted(text) == sorted(other):
+        return True
+    short, long = sorted((text, other), key=len)
+    is_replaced = len(short) == len(long)
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(short, long, strict=False))
+    start = sum(1 for _ in same)
+    if start == 0 or (is_replaced and len(short) < _BEGINNING):
+        return False
+    return short[start + is_replaced :] == long[start + 1 :]
 
 
 def _begins(text: str, whole: str) -> bool:

@@ -73,6 +73,11 @@ from ssba.views.report.page import ReportParts, write_report
 
 Crossings = Literal["one", "all"]
 
+_REMEDIES = dict.fromkeys(
+    (Status.BOUNDED, Status.INFEASIBLE), " explainer.why_not(explanation) tells what to relax"
+)
+"""What may help where there is no answer; other sentences say it themselves, such as a larger budget."""
+
 _MOST_TARGETS = 16
 """Explainers of other targets that are kept, the last that were asked for."""
 
@@ -338,6 +343,8 @@ class Explainer:
     ) -> Plan:
         """Return ordered, feasible steps from the query to an answer, or to the bounded move.
 
+        A query that is at the target already needs no steps.
+
         Parameters
         ----------
         explanation : Explanation
@@ -350,6 +357,8 @@ class Explainer:
             How much a column may change at once: ``{"chol": 20}`` makes several visits of a long change.
         """
         context = self._context(explanation)
+        if explanation.status is Status.ALREADY_THERE:
+            return _no_steps(explanation)
         chosen = explanation.bounded or _chosen(explanation, answer, "plan")
         return make_plan(context, context.encode(chosen.values), effort, max_step)
 
@@ -727,19 +736,30 @@ class Inside:
         return self.explainer._growth(n_pairs, tolerance, labels, how)
 
 
+def _no_steps(explanation: Explanation) -> Plan:
+    """Return the plan of a query that is at the target already."""
+    return Plan(
+        query=explanation.query,
+        prediction=explanation.prediction,
+        score=explanation.score,
+        target=explanation.target,
+        steps=(),
+        reached=True,
+        units=explanation.units,
+    )
+
+
 def _chosen(explanation: Explanation, answer: int, who: str) -> Counterfactual:
     number = whole(f"{who}(answer=...)", answer, at_least=0)
     found = explanation.counterfactuals
     if number < len(found):
         return found[number]
     if not found:
-        there = explanation.status is Status.ALREADY_THERE
-        remedy = "" if there else " explainer.why_not(explanation) tells what to relax"
         raise ArgumentError(
-            f"{who}() needs an answer, but this query ended as {explanation.status.value}: "
-            f"{explanation.sentence}{remedy}"
+            f"there is no answer, as this query ended as {explanation.status.value}: {explanation.sentence}"
+            f"{_REMEDIES.get(explanation.status, '')}"
         )
-    raise ArgumentError(f"{who}(answer={number}): the last of the answers is number {len(found) - 1}, from 0")
+    raise ArgumentError(f"answer is {number}, but the last of the answers is number {len(found) - 1}, from 0")
 
 
 def _checked_budget(budget: Any) -> Budget:

@@ -164,6 +164,11 @@ class TestErrors:
         if "inf" not in str(here.value):
             assert str(here.value) == str(there.value)
 
+    def test_they_name_what_the_client_has(self, client: ssba.Client) -> None:
+        found = client.explain(PATIENT, ["age >= 99", "age <= 18"])
+        with pytest.raises(ArgumentError, match=r"client\.why_not\(explanation\) tells what to relax"):
+            client.plan(found)
+
     def test_a_target_that_is_none_is_refused_by_the_server(self, client: ssba.Client) -> None:
         with pytest.raises(TargetError, match="'healthy'"):
             client.toward("healthy").explain(PATIENT)

@@ -17,6 +17,7 @@ import ssba
 from ssba.apps.exits import NO_ANSWER, REFUSED
 from ssba.apps.mcp.schemas import brief
 from ssba.apps.project.choice import ProjectChoice, open_choice
+from ssba.apps.words import COMMAND_LINE, HTTP
 from ssba.results import Explanation
 
 STUCK = ("income == x.income", "debt >= x.debt")
@@ -145,7 +146,8 @@ def test_an_explanation(name: str, ways: Ways, capsys: pytest.CaptureFixture[str
 
     called = ways.by_agent("find_counterfactual", case.json).structured_content
     assert called["explanation"] == brief(there)
-    assert typed.json()["sentence"] == sent.json["sentence"] == called["sentence"]
+    worded = COMMAND_LINE.instead_of(HTTP, sent.json["sentence"])
+    assert (typed.json()["sentence"], called["sentence"]) == (worded, sent.json["sentence"])
     assert typed.json()["caution"] == sent.json["caution"] == called["caution"] == "A model's opinion."
 
 

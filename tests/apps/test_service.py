@@ -400,7 +400,7 @@ class TestRequests:
             ({"row": 1, "options": {"k": 0}}, "k"),
             ({"row": 1, "options": []}, "give an object"),
             ({"row": 1, "options": {"margin": {"kind": "cube"}}}, "cube"),
-            ({"row": 1, "options": {"margin": {"kind": {}}}}, "margin is {'kind': {}}"),
+            ({"row": 1, "options": {"margin": {"kind": {}}}}, 'margin is {"kind": {}}'),
             ({"row": 1, "budget": {"row": 3}}, "give rows or seconds"),
             ({"row": 1, "budget": {"rows": 0}}, "rows"),
             ({"row": 1, "set": {"chol": [1]}}, "set"),

@@ -28,6 +28,7 @@ from ssba.apps.exits import (
     sigterm_raised,
 )
 from ssba.apps.usage import is_usage, usage_line
+from ssba.apps.words import COMMAND_LINE, PYTHON
 from ssba.errors import MissingExtra, SsbaError
 
 if TYPE_CHECKING:
@@ -227,7 +228,8 @@ def _lines(error: Exception) -> str:
 
 
 def _one_line(message: object) -> str:
-    return message.one_line if isinstance(message, SsbaError) else " ".join(str(message).split())
+    line = message.one_line if isinstance(message, SsbaError) else " ".join(str(message).split())
+    return COMMAND_LINE.instead_of(PYTHON, line)
 
 
 def _leave(lines: str, code: int) -> NoReturn:

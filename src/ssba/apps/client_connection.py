@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeVar
 
 from ssba import errors
+from ssba.apps.words import HTTP, PYTHON
 from ssba.errors import ArgumentError, ServiceError, SsbaError
 from ssba.extras import require
 from ssba.json_form import read_json
@@ -14,6 +15,7 @@ from ssba.models.remote.replies import TooLarge, asked_wait, read_text
 Form = TypeVar("Form")
 
 _TRIES = 5
+_CLIENT = replace(PYTHON, why_not="client.why_not(explanation)")
 
 
 class Connection:
@@ -105,7 +107,7 @@ class Connection:
         detail = said.get("detail")
         problems = detail if isinstance(detail, list) else []
         told = (str(one["message"]) for one in problems if isinstance(one, dict) and "message" in one)
-        message = _one_line("; ".join(told))
+        message = _CLIENT.instead_of(HTTP, _one_line("; ".join(told)))
         kind = getattr(errors, str(said.get("error")), None)
         if status == 422 and isinstance(kind, type) and issubclass(kind, SsbaError):
             raise kind(message)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ssba.apps.limits import Busy
+from ssba.apps.words import HTTP, PYTHON, Words
 from ssba.arguments import came, meant
 from ssba.errors import (
     ArgumentError,
@@ -42,8 +43,8 @@ def is_about_the_request(error: Exception) -> bool:
     return isinstance(error, _ABOUT_THE_REQUEST)
 
 
-def refusal(error: Exception) -> str:
-    """Return what to tell the sender of a request about an error.
+def refusal(error: Exception, words: Words = HTTP) -> str:
+    """Return what to tell the sender of a request about an error, in the words of the way in.
 
     >>> refusal(StoppedError("this takes longer than 2 seconds"))
     'this takes longer than 2 seconds'
@@ -53,7 +54,7 @@ def refusal(error: Exception) -> str:
     'something went wrong on our side; the log of the service says what'
     """
     if isinstance(error, _ABOUT_THE_REQUEST):
-        return error.one_line
+        return words.instead_of(PYTHON, error.one_line)
     return next((said for kind, said in _INSTEAD.items() if isinstance(error, kind)), UNEXPECTED)
 
 

@@ -3,7 +3,9 @@
 Options and results keep the JSON that they have in Python; `ssba.results.schemas` owns their schema.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -17,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from ssba.apps.words import HTTP, PYTHON
 from ssba.errors import ArgumentError
 from ssba.json_form import build, hints_of, to_plain
 from ssba.options import Budget, Options, options_from
@@ -61,19 +64,19 @@ def read_options(given: Any) -> Options:
     named = {
         name: value for name, value in _mapping("options", given).items() if name not in ("schema", "kind")
     }
-    if isinstance(named.get("margin"), Mapping):
-        named["margin"] = _read_margin(named["margin"])
-    return options_from(None, named)
+    if "target" in named:
+        raise ArgumentError("'target' is not an option; it stands beside options")
+    with _in_words_of_json():
+        if isinstance(named.get("margin"), Mapping):
+            named["margin"] = _read_margin(named["margin"])
+        return options_from(None, named)
 
 
 def _read_margin(given: Mapping[str, Any]) -> Any:
     try:
         return build(hints_of(Options)["margin"], given)
     except (KeyError, TypeError, ArgumentError):
-        raise ArgumentError(
-            f"margin is {dict(given)!r:.80}; give a number, {{'kind': 'ball', 'radius': 0.2}} or "
-            "{'kind': 'score_margin', 'amount': 0.1}"
-        ) from None
+        raise ArgumentError(f"margin is {json.dumps(given):.80}; give {PYTHON.margins}") from None
 
 
 def read_budget(given: Any) -> Budget | None:
@@ -83,7 +86,17 @@ def read_budget(given: Any) -> Budget | None:
     named = _mapping("budget", given)
     if strangers := [name for name in named if name not in ("rows", "seconds")]:
         raise ArgumentError(f"{strangers[0]!r:.40} is not part of a budget; give rows or seconds")
-    return Budget(**named)
+    with _in_words_of_json():
+        return Budget(**named)
+
+
+@contextmanager
+def _in_words_of_json() -> Iterator[None]:
+    """Word what the library refuses as requests have it."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise ArgumentError(HTTP.instead_of(PYTHON, str(error))) from None
 
 
 def _mapping(what: str, given: Any) -> Mapping[str, Any]:

@@ -50,11 +50,12 @@ from ssba.apps.requests import (
     WhyNotRequest,
 )
 from ssba.apps.rows import check_number, matching_rows, outside_data, plain_cell, row_of
+from ssba.apps.words import HTTP, PYTHON, Words
 from ssba.errors import ArgumentError
 from ssba.index import BoundarySet
 from ssba.json_form import plain_or_text
 from ssba.models.oracle import watched
-from ssba.results import Cohort, Explanation, Explanations, Prediction
+from ssba.results import Cohort, Explanation, Explanations, Prediction, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,11 +88,16 @@ class Service:
         How many searches may be worked on at once, and how many other requests beside them.
     limits : Limits
         What one request may spend.
+    words : Words
+        What the sentences of replies call the parts of a request.
     """
 
-    def __init__(self, project: OpenedProject, workers: int = 1, limits: Limits | None = None) -> None:
+    def __init__(
+        self, project: OpenedProject, workers: int = 1, limits: Limits | None = None, words: Words = HTTP
+    ) -> None:
         self.project = project
         self.limits = limits or Limits()
+        self.words = words
         first = _Held(project)
         self._explainers = _Pool(project, [*[None] * (workers - 1), first])
         self._light = _Pool(project, [None] * workers)
@@ -171,7 +177,9 @@ class Service:
             plan = held.explainer.plan(
                 found, request.answer, effort=request.effort, max_step=request.max_step
             )
-        return PlanReply(**self._found(found), plan=plan.to_dict(), **self._said(plan))
+        # Where there is nothing to do, the explanation also says which constraints the row breaks.
+        told = found if found.status is Status.ALREADY_THERE else plan
+        return PlanReply(**self._found(found), plan=plan.to_dict(), **self._said(told))
 
     def why_not(self, request: WhyNotRequest, meter: Meter | None = None) -> WhyNotReply:
         """Say what is in the way, and what would be enough."""
@@ -352,7 +360,8 @@ class Service:
 
     def _said(self, result: Any) -> dict[str, Any]:
         """Return what a result says to a person, and the project's caution."""
-        return {"sentence": self.names.told(result).sentence, "caution": self.project.settings.caution}
+        sentence = self.words.instead_of(PYTHON, self.names.told(result).sentence)
+        return {"sentence": sentence, "caution": self.project.settings.caution}
 
     def _constraints(self, request: Ruled) -> tuple[str, ...]:
         own = self.project.settings.constraints if request.project_constraints else ()

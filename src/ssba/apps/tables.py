@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ssba.apps.words import COMMAND_LINE, PYTHON
 from ssba.results import Counterfactual, Explanation, Plan
 from ssba.results.plan import change_words, gives_values
 from ssba.results.text import is_value, kinds_line, short_of_target, show, show_both, shown_lines
@@ -24,7 +25,7 @@ def plain_table(*titles: str) -> Table:
 
 def print_explanation(console: Console, explanation: Explanation, meanings: Mapping[str, str]) -> None:
     """Print what an explanation says, its answers as tables, and what was shown beside them."""
-    console.print(f"{explanation.sentence}\n")
+    console.print(f"{COMMAND_LINE.instead_of(PYTHON, explanation.sentence)}\n")
     answers = [one for one in explanation.answers if one.changes]
     for number, answer in enumerate(answers, start=1):
         if explanation.counterfactuals and len(answers) > 1:

@@ -55,6 +55,7 @@ class TableForm:
     with_id: bool = False
     with_json: bool = False
     told: Callable[[Explanation], Explanation] = lambda found: found
+    worded: Callable[[str], str] = str
 
     def table(self, asked: Sequence[Asked]) -> "pa.Table":
         """Return the rows of some queries, a row for each answer; for a query without one, a row, too."""
@@ -108,7 +109,7 @@ class TableForm:
             "prediction": plain_or_text(found.prediction),
             "score": found.score,
             "reached": found.status in (Status.FOUND, Status.ALREADY_THERE),
-            "sentence": self.told(found).sentence,
+            "sentence": self.worded(self.told(found).sentence),
         }
         answers = [self._answer(found, one) for one in found.answers] or [{}]
         for number, answer in enumerate(answers, start=1):
@@ -122,7 +123,7 @@ class TableForm:
         told = {}
         if found.counterfactuals:
             alone = replace(found, counterfactuals=(answer,))
-            told = {"sentence": self.told(alone).sentence}
+            told = {"sentence": self.worded(self.told(alone).sentence)}
         return {
             "distance": answer.distance,
             "new_prediction": plain_or_text(answer.prediction),

@@ -161,6 +161,15 @@ def test_no_counterfactual_leaves_with_4_and_shows_what_comes_nearest(ssba_comma
     assert "--why-not says which constraints are in the way" in said.out
 
 
+def test_a_larger_budget_is_asked_for_by_options(ssba_command: Command) -> None:
+    for form in ("table", "json"):
+        said = ssba_command("explain", "--row", POOR, "--budget-seconds", 1e-9, "--format", form)
+        assert said.code == NO_ANSWER
+        assert "allow more with --budget-seconds." in " ".join(said.out.split())
+    options = ("--margin", "score:0.1", "--target", "granted")
+    assert "ssba." not in ssba_command("explain", "--row", POOR, *options, "--budget-rows", 3).out
+
+
 def test_why_not_says_what_to_relax(ssba_command: Command) -> None:
     said = ssba_command("explain", "--row", POOR, *STUCK, "--why-not")
     assert said.code == NO_ANSWER
@@ -229,6 +238,7 @@ WRONG_USAGE = {
     "no pair": (("--row", 1, "--set", "income"), "--set 'income': write NAME=VALUE, such as chol=233"),
     "twice": (("--row", 1, "--set", "age=3", "--set", "age=4"), "--set names 'age' twice"),
     "unknown margin": (("--row", 1, "--margin", "wide:2"), "--margin 'wide:2': give a distance such as 0.5"),
+    "negative margin": (("--row", 1, "--margin", "-1"), "--margin '-1': give a distance such as 0.5"),
     "no margin": (("--row", 1, "--margin", "x"), "--margin: 'x' is not a number"),
     "no seconds": (("--row", 1, "--budget-seconds", -1), "--budget-seconds -1: give a number above 0"),
     "no number": (("--row", "x"), "--row is 'x': give a whole number"),

@@ -22,6 +22,8 @@ from ssba.results import Explanation
 ENDLESS = {"row": 3, "options": {"k": 5}}
 LONG_CONSTRAINT = b'{"row": 6, "constraints": ["' + b"age + " * 400 + b'age <= 5"]}'
 HUGE = str(10**400).encode()
+NO_ANSWER = b'{"row": 6, "constraints": ["age >= 99", "age <= 18"]}'
+NO_TIME = b'{"row": 6, "budget": {"seconds": 1e-6}}'
 HUGE_RADIUS = b'{"row": 6, "options": {"margin": {"kind": "ball", "radius": ' + HUGE + b"}}}"
 
 
@@ -108,7 +110,7 @@ class TestFaults:
             ("explain", b"[]", "", "give an object"),
             ("explain", b'{"row": ' + HUGE + b"}", "", "is not in the data, whose 303 rows are 0 to 302"),
             ("explain", b'{"where": {"age": ' + HUGE + b"}}", "", "no row of the data has age = 1000"),
-            ("explain", HUGE_RADIUS, "options", "give a number, {'kind': 'ball', 'radius': 0.2}"),
+            ("explain", HUGE_RADIUS, "options", 'a distance above 0, {"kind": "ball", "radius": 0.2}'),
             ("explain", b'{"row": 6, "constraints": ["9e300*9e300*age <= chol"]}', "", "write smaller ones"),
             ("explain", b"{}", "", "exactly one of row, where, values; none of them is given"),
             ("explain", b'{"row": -1}', "row", "row is -1: give 0 or more"),
@@ -122,7 +124,18 @@ class TestFaults:
             ("explain", b'{"row": 6, "budget": {"rows": 2000000}}', "", "1,000,000 model rows at most"),
             ("explain", b'{"row": 6, "budget": {"seconds": 500}}', "", "120 seconds at most"),
             ("plan", b'{"explanation": {}}', "", "this is not the JSON of explanation"),
-            ("plan", b'{"row": 0}', "", "plan() needs an answer"),
+            (
+                "ranges",
+                b'{"row": 0}',
+                "",
+                "there is no answer, as this query ended as already_there: ",
+            ),
+            ("ranges", NO_ANSWER, "", "relax one of them. /api/why-not tells what to relax"),
+            ("ranges", NO_TIME, "", "; allow more with budget.seconds"),
+            ("plan", b'{"row": 6, "answer": 7}', "", "answer is 7, but the last of the answers is number 0"),
+            ("explain", b'{"row": 6, "options": {"margin": -1}}', "options", "margin is -1; give a distance"),
+            ("explain", b'{"row": 6, "options": {"target": 1}}', "options", "it stands beside options"),
+            ("explain", b'{"row": 6, "budget": {"rows": 0}}', "budget", "budget.rows is 0; give a whole"),
             ("try", b'{"row": 6}', "try_values", "missing"),
             ("check-constraints", LONG_CONSTRAINT, "constraints.0", "give at most 2,000 characters"),
             ("rows", b'{"limit": 1000}', "limit", "200 or less"),

@@ -41,6 +41,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "bounded": ("find_counterfactual", {"row": 5, "constraints": ["hours <= 9"]}),
     "infeasible": ("find_counterfactual", {"row": 5, "constraints": ["hours >= 9", "hours <= 8"]}),
     "planned": ("make_plan", {"row": 5, "max_step": {"hours": 3}}),
+    "nothing to plan": ("make_plan", {"row": 15}),
     "planned toward": ("make_plan", {"row": 5, "constraints": ["hours <= 9"]}),
     "why not": ("why_not", {"row": 5, "constraints": ["hours <= 9"]}),
     "why not, contradicting": ("why_not", {"row": 5, "constraints": ["hours >= 9", "hours <= 8"]}),
@@ -215,6 +216,12 @@ def test_the_smallest_change_is_found(service: Service, mode: str) -> None:
         ("find_counterfactual", {"row": 5, "constraints": ["hours >"]}, "hours >"),
         ("find_counterfactual", {"row": 5, "target": "excellent"}, "excellent"),
         ("find_counterfactual", {"row": 5, "options": {"k": 0}}, "k is 0"),
+        (
+            "make_plan",
+            {"row": 5, "constraints": ["hours >= 9", "hours <= 8"]},
+            ". why_not tells what to",
+        ),
+        ("make_plan", {"row": 5, "budget": {"seconds": 1e-9}}, "; allow more with budget.seconds."),
         ("describe_model", {"row": 5}, "row is not known"),
     ],
 )

@@ -167,6 +167,16 @@ def test_all_problems_of_a_stage_are_told_together(folder: Path, text: str, told
     assert lines_told(folder, text) == told
 
 
+def test_constraint_on_a_column_that_the_model_does_not_take_says_who_took_it_away(folder: Path) -> None:
+    ROWS.assign(z=1).to_csv(folder / "wider.csv", index=False)
+    wider: dict[str, Any] = {"data": folder / "wider.csv"}
+    text = 'target = true\nconstraints = ["x >= 5", "z == x.z"]'
+    with pytest.raises(SsbaError, match=r"line 4: .*'z == x\.z' is about column 'z', which --ignore takes"):
+        checked(folder, text, **wider, ignore=["z"])
+    with pytest.raises(SsbaError, match=r"about column 'z', which ssba\.toml, line 5: ignore\[0\] takes"):
+        checked(folder, f'{text}\nignore = ["z"]', **wider)
+
+
 def test_constraints_that_cannot_be_read_are_told_in_one_line_each_without_a_caret(folder: Path) -> None:
     with pytest.raises(ProjectFileError) as refused:
         checked(folder, 'constraints = ["x < 200 or y > 3", "y >="]')

@@ -102,6 +102,19 @@ def test_options_replace_what_the_file_says(project: Path, monkeypatch: pytest.M
     assert opened.declarations["x"].step == 0.5
 
 
+def test_what_the_file_says_about_a_column_that_an_option_takes_away_is_left_out(project: Path) -> None:
+    ROWS.assign(dose=range(8), label=["low"] * 4 + ["high"] * 4, pain=0).to_csv(
+        project.with_name("rows.csv"), index=False
+    )
+    about = '[weights]\ndose = 2\n[scale]\ndose = 3\nx = 1\n[features.dose]\nkind = "integer"\n'
+    project.write_text(f"{PROJECT}{about}", encoding="utf-8")
+    for labels, ignore in (("pain", ["dose", "label"]), ("dose", ["label"])):
+        opened = open_choice(ProjectChoice(project=project, labels=labels, ignore=ignore))
+        assert list(opened.rows.columns) == ["x"]
+        said = opened.settings
+        assert (said.features, said.weights, said.scale) == ({}, {}, {"x": 1})
+
+
 def test_meaning_of_a_column_outlives_another_kind(project: Path) -> None:
     project.write_text(f'{PROJECT}[features.x]\nmeaning = "dose"\nstep = 1', encoding="utf-8")
     opened = open_choice(ProjectChoice(project=project, feature=["x=numeric:step=0.5"]))

@@ -5,6 +5,7 @@ Digests of both tell whether finished chunks belong to it.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import ssba
@@ -12,6 +13,7 @@ from ssba.apps.limits import UNLIMITED, Meter
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.requests import CohortRequest
 from ssba.apps.service import Service
+from ssba.apps.words import COMMAND_LINE, PYTHON
 from ssba.errors import SsbaError
 from ssba.run.chunks import Chunk
 from ssba.run.digests import digest, frame_digest
@@ -81,6 +83,7 @@ def form_of(service: Service, with_json: bool) -> TableForm:
         with_id=bool(service.project.settings.id),
         with_json=with_json,
         told=service.names.told,
+        worded=partial(COMMAND_LINE.instead_of, PYTHON),
     )
 
 

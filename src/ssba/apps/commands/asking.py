@@ -16,6 +16,7 @@ from ssba.apps.project.opened import OpenedProject
 from ssba.apps.requests import PredictRequest, RowsRequest
 from ssba.apps.service import Service
 from ssba.apps.usage import UsageError
+from ssba.apps.words import COMMAND_LINE
 from ssba.errors import ArgumentError
 from ssba.json_form import read_json
 from ssba.options import Calls, Diversity, Sparsity
@@ -129,7 +130,7 @@ def open_asked(choice: ProjectChoice, quiet: bool = False) -> OpenedProject:
 
 def open_service(choice: ProjectChoice) -> Service:
     """Open the chosen project; whoever waits at a terminal sets the limits with Ctrl-C."""
-    return Service(open_asked(choice), limits=UNLIMITED)
+    return Service(open_asked(choice), limits=UNLIMITED, words=COMMAND_LINE)
 
 
 def query_fields(service: Service, given: RowOptions, meter: Meter) -> dict[str, Any]:
@@ -189,11 +190,9 @@ def _margin(text: str) -> Any:
     """
     kind, colon, amount = text.rpartition(":")
     number = option_number(amount, "--margin")
-    if not colon:
-        return number
-    if kind == "score":
-        return {"kind": "score_margin", "amount": number}
-    raise UsageError(f"--margin {text!r}: give a distance such as 0.5, or score:0.1")
+    if (colon and kind != "score") or not number > 0:
+        raise UsageError(f"--margin {text!r}: give a distance such as 0.5, or score:0.1; both are above 0")
+    return {"kind": "score_margin", "amount": number} if colon else number
 
 
 def _read_row(file: Path) -> dict[str, Any]:

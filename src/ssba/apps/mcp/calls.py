@@ -15,6 +15,7 @@ from ssba.apps.mcp.schemas import structured
 from ssba.apps.mcp.tools import TOOLS, ServiceTool
 from ssba.apps.refusals import is_about_the_request, read_request, refusal
 from ssba.apps.service import Service
+from ssba.apps.words import AGENT
 from ssba.apps.work import Desk
 
 _LOG = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class ToolCalls:
         except Exception as error:
             if not is_about_the_request(error):
                 _LOG.exception("the tool %s failed", tool.name)
-            return CallToolResult(content=[_text(refusal(error))], is_error=True)
+            return CallToolResult(content=[_text(refusal(error, AGENT))], is_error=True)
 
 
 def usual(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 import ssba
 from ssba.apps.project.locations import told_at
-from ssba.apps.project.model_columns import columns_taken
+from ssba.apps.project.model_columns import columns_taken, unused_columns
 from ssba.apps.project.opened import OpenedProject
 from ssba.apps.project.problems import all_of
 from ssba.arguments import listing
@@ -155,6 +155,7 @@ def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> Row
 
     def read(number: int) -> None:
         with told_at(project.where("constraints", number), SsbaError):
+            _refuse_unused(project, texts[number])
             explainer.check_constraints(rows[0], [texts[number]])
 
     all_of([partial(read, number) for number in range(len(texts))])
@@ -164,6 +165,17 @@ def _check_constraints(project: OpenedProject, explainer: ssba.Explainer) -> Row
         said, bounds = clashing[0].sentence.removesuffix("."), _declared_bounds(project, clashing[0].clash)
         raise ConstraintError(f"{project.where('constraints')}: {said}{bounds}.")
     return RowsUnderConstraints(len(found), sum(bool(one.broken) for one in found), len(clashing))
+
+
+def _refuse_unused(project: OpenedProject, text: str) -> None:
+    """Refuse a constraint about a column that the project, or an option, takes from the model."""
+    named = columns(constraint(text))
+    for key, name in unused_columns(project.settings):
+        if name in named:
+            raise ConstraintError(
+                f"{text!r} is about column {name!r}, which {project.where(*key)} takes from the model; leave "
+                "out one of them"
+            )
 
 
 def _declared_bounds(project: OpenedProject, clash: Sequence[str]) -> str:

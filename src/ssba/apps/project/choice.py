@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
@@ -258,7 +258,21 @@ def _with_options(settings: ProjectSettings, choice: ProjectChoice, table: Any) 
     }
     added = {
         "ignore": (*settings.ignore, *_added(choice, settings)),
-        "features": {**settings.features, **features},
+        **_without(settings, {choice.labels, *(choice.ignore or ())}),
     }
+    added["features"] = {**added["features"], **features}
     replaced = {name: value for name, value in given.items() if value is not None}
     return settings.model_copy(update={**added, **replaced})
+
+
+def _without(settings: ProjectSettings, columns: Collection[str | None]) -> dict[str, Any]:
+    """Return what the file says about columns, but for those that options take from the model.
+
+    It is no mistake of the file that they are missing then.
+    """
+    said = {"features": settings.features, "weights": settings.weights, "scale": settings.scale}
+    return {
+        setting: {name: value for name, value in by_column.items() if name not in columns}
+        for setting, by_column in said.items()
+        if isinstance(by_column, dict)
+    }
