@@ -4,8 +4,10 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from tests.apps.projects import PATIENT, heart, loans
 from tests.support import every
 
 import ssba
+from ssba.apps.client import NEEDS_MODEL
 from ssba.apps.http.settings import ServeSettings
 from ssba.errors import (
     ArgumentError,
@@ -105,6 +108,28 @@ class TestOthers:
         assert client.try_values(found, {"oldpeak": 0}) == EXPLAINER.try_values(found, {"oldpeak": 0})
         assert client.levers(found, 1) == EXPLAINER.levers(found, 1, progress=False)
 
+    def test_ranges_and_certificates_are_the_same(self, client: ssba.Client) -> None:
+        found = EXPLAINER.explain(ROWS.iloc[PATIENT], RULES, budget=BUDGET, k=2)
+        assert client.ranges(found, 1, n_samples=200) == EXPLAINER.ranges(found, 1, n_samples=200)
+        certificate = client.certificate(found)
+        assert certificate.sha256 == EXPLAINER.certificate(found).sha256
+        assert EXPLAINER.check_certificate(certificate).passed
+
+    def test_a_report_is_written_here(self, client: ssba.Client, tmp_path: Path) -> None:
+        found = client.explain(PATIENT)
+        page = client.report(found, tmp_path / "page.html").read_text(encoding="utf-8")
+        assert page.startswith("<!DOCTYPE html>")
+        assert "serum cholesterol" in page.lower()
+        with pytest.raises(ArgumentError, match="which is a folder"):
+            client.report(found, tmp_path)
+        with pytest.raises(SsbaError):
+            client.report(replace(found, model_fingerprint="another"), tmp_path / "other.html")
+        assert not (tmp_path / "other.html").exists()
+
+    def test_many_predictions_are_those_of_the_explainer(self, client: ssba.Client) -> None:
+        wanted = EXPLAINER.predict_many(ROWS.iloc[[PATIENT, 10]])
+        assert client.predict_many(ROWS.iloc[[PATIENT, 10]]) == client.predict_many([PATIENT, 10]) == wanted
+
     def test_what_is_in_the_way_is_the_same(self) -> None:
         explainer, rows = loans().explainer(), loans().rows
         poor = int(rows["income"].argmin())
@@ -131,6 +156,18 @@ class TestOthers:
         page = client.rows("asymptomatic", where={"ca": np.int64(3)}, reached=False, limit=2)
         assert page["total"] > len(page["rows"]) == 2
         assert every(one["values"]["ca"] == 3 and not one["reached"] for one in page["rows"])
+
+
+def test_what_only_an_explainer_has_is_told_by_its_name(client: ssba.Client) -> None:
+    public = {name for name in dir(ssba.Explainer) if not name.startswith("_")}
+    assert public - set(dir(ssba.Client)) == NEEDS_MODEL
+    for name in NEEDS_MODEL:
+        with pytest.raises(
+            AttributeError, match=rf"^ssba\.Client has no {name}, which needs the model itself"
+        ):
+            getattr(client, name)
+    assert not hasattr(client, "sacn_line")
+    assert copy(client).schema == client.schema
 
 
 def test_a_target_with_two_ends_is_sent_as_it_is(client: ssba.Client) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, Unpack
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from ssba.apps.client_connection import Connection
 from ssba.apps.client_form import constraint_texts, queries_of, query_of, target_text
-from ssba.arguments import came, number
+from ssba.arguments import came, file_to_write, number
 from ssba.columns.features import Feature
 from ssba.columns.layout import row_label, row_labels
 from ssba.constraints.lists import Constraints, refuse_targets
@@ -16,18 +18,38 @@ from ssba.errors import ArgumentError
 from ssba.json_form import to_plain
 from ssba.models.targets import OWN_TARGET, describe_target
 from ssba.options import Budget, OptionFields, Options, options_from
+from ssba.results.certificate import Certificate
 from ssba.results.column_table import ColumnTable
 from ssba.results.constraint_check import ConstraintCheck
 from ssba.results.explanation import Explanation, Explanations, refuse_no_explanation
 from ssba.results.levers import LeverTable
 from ssba.results.plan import Plan
 from ssba.results.prediction import Prediction
+from ssba.results.ranges import Ranges
 from ssba.results.trial import Trial
 from ssba.results.why_not import WhyNot
+
+NEEDS_MODEL = frozenset(
+    {
+        "check_certificate",
+        "fingerprint",
+        "open_boundary",
+        "read_boundary",
+        "rows_used",
+        "sample_boundary",
+        "scan_line",
+        "verify_boundary",
+    }
+)
+"""What `Explainer` has and `Client` has not."""
+
+_INSTEAD = "ask an ssba.Explainer, or run `ssba check-certificate` or `ssba boundary`, where the model is"
 
 
 class Client:
     """Asks a server that `ssba serve` started; methods and results are those of `Explainer`.
+
+    Missing are `scan_line`, `check_certificate` and what is about boundary points or the model itself.
 
     The model and the data stay on the server. A row is a dict, a Series, a one-row frame or a 1-D array, as
     for `Explainer`, or a whole number: that row of the server's data, counted from 0. The project's own
@@ -125,8 +147,14 @@ class Client:
 
     def predict(self, row: Any) -> Prediction:
         """Return what the model says about a row, and whether that is the target already."""
-        said = self._post("predict", {**self._query(row), **self._aim})
-        return self._connection.read(said, "prediction", Prediction.from_dict)
+        return self._predicted(self._query(row))
+
+    def predict_many(self, rows: Any) -> tuple[Prediction, ...]:
+        """Return what the model says about many rows, one request after the other.
+
+        `rows` is a frame, a 2-D array, a list of dicts, or numbers of rows of the server's data.
+        """
+        return tuple(self._predicted(one) for one in queries_of(rows, list(self._features)))
 
     def check_constraints(
         self, row: Any, constraints: Constraints = (), *, project_constraints: bool = True
@@ -207,6 +235,11 @@ class Client:
         said = self._about("plan", explanation, asked)
         return self._connection.read(said, "plan", Plan.from_dict)
 
+    def ranges(self, explanation: Explanation, answer: int = 0, *, n_samples: int = 1000) -> Ranges:
+        """Return the widest intervals around an answer that reach the target and meet the constraints."""
+        said = self._about("ranges", explanation, {"answer": answer, "n_samples": n_samples})
+        return self._connection.read(said, "ranges", Ranges.from_dict)
+
     def why_not(self, explanation: Explanation) -> WhyNot:
         """Say, where no answer was found, which constraints are in the way and what to relax."""
         said = self._about("why-not", explanation, {})
@@ -222,6 +255,31 @@ class Client:
         said = self._about("try", explanation, {"try_values": to_plain(values)})
         return self._connection.read(said, "trial", Trial.from_dict)
 
+    def certificate(self, explanation: Explanation) -> Certificate:
+        """Return a result as a document with a digest; the server first checks that the result holds."""
+        said = self._about("certificate", explanation, {})
+        return self._connection.read(said, "certificate", Certificate.from_dict)
+
+    def report(self, results: Explanation, file: str | PathLike[str]) -> Path:
+        """Write a self-contained HTML page about one result, and return its path.
+
+        The server makes it, with the meanings of columns and the names of classes of its project.
+        """
+        path = file_to_write("file", file)
+        refuse_no_explanation(results)
+        page = self._connection.post_for_page("/api/report", {"explanation": results.to_dict()})
+        path.write_text(page, encoding="utf-8")
+        return path
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say of what only an explainer has that this is so."""
+            said = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name in NEEDS_MODEL:
+                said = f"ssba.Client has no {name}, which needs the model itself: {_INSTEAD}"
+            raise AttributeError(said, name=name, obj=self)
+
     def __repr__(self) -> str:
         return f"<Client of {self._connection.url}>"
 
@@ -235,6 +293,10 @@ class Client:
     def _constraints(self, given: Constraints, of_project: bool) -> dict[str, Any]:
         refuse_targets(given, self.classes)
         return {"constraints": constraint_texts(given, self._features), "project_constraints": of_project}
+
+    def _predicted(self, query: Mapping[str, Any]) -> Prediction:
+        said = self._post("predict", {**query, **self._aim})
+        return self._connection.read(said, "prediction", Prediction.from_dict)
 
     def _explained(self, asked: Mapping[str, Any]) -> Explanation:
         return self._connection.read(self._post("explain", asked), "explanation", Explanation.from_dict)

@@ -51,6 +51,14 @@ class Connection:
         """Return the reply to a request."""
         return self._reply("POST", path, body)
 
+    def post_for_page(self, path: str, body: Mapping[str, Any]) -> str:
+        """Return the page of HTML with which a request is answered."""
+        reply = self._asked("POST", path, body)
+        if reply.status == 200 and reply.text.startswith("<!DOCTYPE html>"):
+            return reply.text
+        self._read("POST", path, reply)
+        raise ServiceError(f"{self.url} answered POST {path} with something else than a page of HTML")
+
     def close(self) -> None:
         self._http.close()
 
@@ -67,11 +75,19 @@ class Connection:
             ) from None
 
     def _reply(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        for attempt in range(1, _TRIES + 1):
+        return self._read(method, path, self._asked(method, path, body))
+
+    def _asked(self, method: str, path: str, body: Mapping[str, Any] | None) -> "_Reply":
+        """Send a request, a few times where the server is busy."""
+        for _ in range(_TRIES - 1):
             reply = self._sent(method, path, body)
-            if reply.status != 503 or attempt == _TRIES:
-                break
+            if reply.status != 503:
+                return reply
             time.sleep(1.0 if reply.wait is None else reply.wait)
+        return self._sent(method, path, body)
+
+    def _read(self, method: str, path: str, reply: "_Reply") -> dict[str, Any]:
+        """Return the JSON of a reply, or raise the error that it tells."""
         said = _json(reply.text)
         if not isinstance(said, dict) and reply.status == 503:
             said = {}

@@ -236,6 +236,9 @@ class RangesRequest(AdviceRequest):
     """Asks for intervals around an answer that still reach the target."""
 
     answer: Annotated[Whole, Field(ge=0, description="Which of the answers, counted from 0.")] = 0
+    n_samples: Annotated[
+        Whole, Field(ge=1, le=100_000, description="How many rows drawn from the intervals to ask about.")
+    ] = 1000
 
 
 class CertificateRequest(AdviceRequest):

@@ -205,7 +205,8 @@ class Service:
     def ranges(self, request: RangesRequest, meter: Meter | None = None) -> RangesReply:
         """Return intervals around an answer."""
         with self._working(meter) as held:
-            found = held.explainer.ranges(self._asked_about(held, request), request.answer)
+            asked = self._asked_about(held, request)
+            found = held.explainer.ranges(asked, request.answer, n_samples=request.n_samples)
         return RangesReply(ranges=found.to_dict(), **self._said(found))
 
     def certificate(self, request: CertificateRequest, meter: Meter | None = None) -> CertificateReply:
