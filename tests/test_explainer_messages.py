@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import warnings
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.support import every
 
 import ssba
-from ssba.errors import ArgumentError, ModelError
+from ssba.errors import ArgumentError, ModelError, SchemaError
 
 _rng = np.random.default_rng(1)
 X = pd.DataFrame({"a": _rng.normal(size=120), "b": _rng.normal(size=120), "c": _rng.choice(["u", "v"], 120)})
@@ -85,13 +86,13 @@ class TestConstantColumns:
     def test_one_holds_a_single_value(self) -> None:
         assert self.warned(k=1) == [
             "column 'k' holds a single value in the background data and is held fixed; give data in which it "
-            "varies if it may change"
+            "varies if it may change: bounds, declared or in constraints, do not free it"
         ]
 
     def test_several_hold_one(self) -> None:
         assert self.warned(k=1, m="u", n=2.5) == [
             "columns 'k', 'm' and 'n' hold a single value in the background data and are held fixed; give "
-            "data in which they vary if they may change"
+            "data in which they vary if they may change: bounds, declared or in constraints, do not free them"
         ]
 
     def test_many_are_counted(self) -> None:
@@ -99,6 +100,30 @@ class TestConstantColumns:
         assert said.startswith(
             "columns 'k0', 'k1', 'k2', 'k3', 'k4' and 4 more (9 in all) hold a single value"
         )
+
+
+class TestFarQueries:
+    """Cells whose squared distance from the data no float can hold."""
+
+    @pytest.mark.parametrize("cell", [-1e300, 1e308, 1e155])
+    def test_they_are_refused_by_column_and_row(self, cell: float) -> None:
+        explainer = ssba.Explainer(above, NUMBERS, True)
+        said = re.escape(f"column 'a': {cell:g} is too far from the background data's")
+        with pytest.raises(SchemaError, match=f"^{said}"):
+            explainer.explain({"a": cell, "b": 1.0})
+        with pytest.raises(SchemaError, match=f"^row 1, {said}"):
+            explainer.explain_many([{"a": 0.0, "b": 1.0}, {"a": cell, "b": 1.0}])
+        assert explainer.predict({"a": cell, "b": 1.0}).values["a"] == cell
+
+    def test_what_can_be_measured_is_answered_without_a_warning(self) -> None:
+        for cell in (-1e100, 1e140):
+            assert ssba.Explainer(above, NUMBERS, True).explain({"a": cell, "b": 1.0}).query["a"] == cell
+
+
+def test_many_rows_may_be_none() -> None:
+    explainer = ssba.Explainer(above, NUMBERS, True)
+    assert repr(explainer.explain_many([])) == repr(explainer.explain_many(NUMBERS[:0]))
+    assert explainer.predict_many([]) == ()
 
 
 class TestPickle:

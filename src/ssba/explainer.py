@@ -22,8 +22,9 @@ from ssba.advice.scan_line import scan_line
 from ssba.advice.try_values import try_values
 from ssba.advice.why_not import why_not
 from ssba.arguments import file_to_write, instance, mapping, number, one_of, whole
-from ssba.columns.distance import Distance, Norm, distance_from
+from ssba.columns.distance import Distance, Norm, distance_from, refuse_too_far
 from ssba.columns.features import Declaration
+from ssba.columns.frames import row_name
 from ssba.columns.layout import RowLabel, row_label, row_labels
 from ssba.constraints.lists import (
     Constraints,
@@ -96,7 +97,8 @@ class Explainer:
         probabilities or numbers.
     data
         Background rows: a pandas, polars or pyarrow frame, or a 2-D NumPy array. Their labels are not needed.
-        Answers stay in the range they show, unless constraints say more.
+        Answers stay in the range they show, unless constraints say more; a column with a single value in
+        them stays fixed.
     target
         The desired outcome: None for any class but the predicted one, a class label,
         ``ssba.probability(label, at_least=0.7)``; for a regressor ``ssba.value_between(low, high)`` or
@@ -148,7 +150,8 @@ class Explainer:
         self._build(model, data, settings)
         constant = [one.name for one in self._engine.space.features if one.is_constant]
         if constant:
-            warnings.warn(constant_columns(constant), SsbaWarning, stacklevel=2)
+            held = f"{constant_columns(constant)}: bounds, declared or in constraints, do not free "
+            warnings.warn(f"{held}{'it' if len(constant) == 1 else 'them'}", SsbaWarning, stacklevel=2)
 
     def _build(self, model: Any, data: Any, settings: Settings) -> None:
         self._given = model, data, settings
@@ -288,6 +291,7 @@ class Explainer:
         engine = asked._engine
         refuse_targets(constraints, engine.judging.model.classes)
         x = engine.space.encode_row(row)
+        refuse_too_far(engine.space.features, engine.metric, x[None, :])
         given = constraint_list(constraints, engine.space.by_name)
         for hint in small_percents(x[None, :], [given], engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)
@@ -320,6 +324,7 @@ class Explainer:
         engine = self._engine
         refuse_targets(constraints, engine.judging.model.classes)
         X = engine.space.encode(rows)
+        refuse_too_far(engine.space.features, engine.metric, X, partial(row_name, rows))
         by_row = constraints_by_row(constraints, len(X), engine.space.by_name)
         for hint in small_percents(X, by_row, engine.space.features):
             warnings.warn(hint, SsbaWarning, stacklevel=2)

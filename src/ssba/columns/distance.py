@@ -282,6 +282,24 @@ def _refuse_too_wide(features: Sequence[Feature], scale: NDArray[np.float64]) ->
             )
 
 
+def refuse_too_far(
+    features: Sequence[Feature], metric: "Metric", X: Matrix, named: Callable[[int], str] | None = None
+) -> None:
+    """Refuse queries with a cell so far from the data that the squares of distances would overflow.
+
+    `named` is what to call a row, where there are many.
+    """
+    ends = np.array([(one.data_low, one.data_high) for one in features]).T
+    with np.errstate(over="ignore"):
+        parts = metric.parts(X, np.clip(X, *ends))
+    for row, j in np.argwhere(parts > _LARGEST)[:1].tolist():
+        feature, place = features[j], "" if named is None else f"{named(row)}, "
+        raise SchemaError(
+            f"{place}column {feature.name!r}: {X[row, j]:g} is too far from the background data's "
+            f"{feature.data_low:g} to {feature.data_high:g} to be measured; correct the cell"
+        )
+
+
 def least_distance(metric: Metric, Z: Matrix, rows: Matrix) -> Vector:
     """Return how far each row of `Z` is from the nearest of some rows; infinite where there are none."""
     return nearest_numbers(metric, Z, rows, 1)[1][:, 0] if len(rows) else np.full(len(Z), np.inf)

@@ -46,7 +46,7 @@ def numeric(
     step : float, optional
         Changed values are multiples of it (``0.1`` gives ``2.3``, never ``2.2999``).
     low, high : float
-        Hard bounds, whatever the constraints say. Without them a changed value stays
+        Hard bounds, whatever the constraints say. Within them a changed value stays
         in the range of the background data, unless a constraint bounds the column.
     unit : str, optional
         Shown behind values.
