@@ -25,7 +25,7 @@ MANY = {str(number): 1 for number in range(10_001)}
         ({"row": 1, "set": {"chol": float("nan")}}, "set.chol is nan: give text, a number, true or false"),
         ({"row": 1, "set": "chol"}, "set is 'chol': give an object with columns and values"),
         ({"row": 1, "answers": 1}, "answers is not known (did you mean 'answer'?): there are row, where"),
-        ({"row": 1, "budget": {"rows": 0}}, "budget: Budget(rows=...) is 0; give a whole number, 1 or more"),
+        ({"row": 1, "budget": {"rows": 0}}, "budget: budget.rows is 0; give a whole number, 1 or more"),
         ({"row": 1, "constraints": ["a <= 1"] * 201}, "constraints has 201 entries: give at most 200"),
         ({"row": 1, "constraints": ["a" * 2001]}, f"constraints.0 is '{'a' * 79}: give at most 2,000 char"),
         ({"where": MANY}, "where has 10,001 entries: give at most 10,000"),
