@@ -16,6 +16,7 @@ from tests.support import every
 
 import ssba
 from ssba.errors import ArgumentError, ModelError, SchemaError
+from ssba.pipeline.ask import Ask
 
 _rng = np.random.default_rng(1)
 X = pd.DataFrame({"a": _rng.normal(size=120), "b": _rng.normal(size=120), "c": _rng.choice(["u", "v"], 120)})
@@ -118,6 +119,13 @@ class TestFarQueries:
     def test_what_can_be_measured_is_answered_without_a_warning(self) -> None:
         for cell in (-1e100, 1e140):
             assert ssba.Explainer(above, NUMBERS, True).explain({"a": cell, "b": 1.0}).query["a"] == cell
+
+
+def test_rows_sent_to_a_worker_are_refused_where_they_are_too_far_away() -> None:
+    data = pd.DataFrame({"a": np.linspace(-2, 2, 50)})
+    explainer = ssba.Explainer(lambda rows: rows["a"] > 1, data, target=True)
+    with pytest.raises(SchemaError, match=r"row 1, column 'a': -1e\+300 is too far from the background data"):
+        Ask().explained(explainer._engine, pd.DataFrame({"a": [0.0, -1e300]}))
 
 
 def test_many_rows_may_be_none() -> None:
