@@ -255,6 +255,47 @@ class TestLinkedColumns:
         assert plan.beyond == ()
         assert len([step for step in plan.steps if step.columns == ("a", "b")]) >= 4
 
+    @pytest.mark.parametrize("kind", [ssba.numeric(step=1, low=0, high=10), ssba.integer(low=0, high=10)])
+    @pytest.mark.parametrize("most", [{"x0": 1}, {"x1": 1}, {"x0": 1, "x1": 2}])
+    def test_where_no_legal_row_lies_in_between_a_step_is_longer(self, kind: Any, most: Any) -> None:
+        asked: list[Any] = []
+
+        def model(rows: Any) -> Any:
+            asked.extend(rows.tolist())
+            return rows[:, 2] + rows[:, 0] >= 15
+
+        data = np.array([[i, i, j] for i in range(11) for j in range(11)], dtype=float)
+        explainer = ssba.Explainer(model, data, target=True, features={f"x{j}": kind for j in range(3)})
+        context = context_of(explainer, [1.0, 1.0, 8.0], ["3 * x0 - 2 * x1 == 1", "x2 == x.x2"])
+        asked.clear()
+        plan = make_plan(context, row(context, [7, 10, 8]), max_step=most)
+        check_prefixes(context, plan)
+        # On 3 a - 2 b = 1 whole numbers lie 2 and 3 apart.
+        assert [(step.values["x0"], step.values["x1"]) for step in plan.steps] == [(3, 4), (5, 7), (7, 10)]
+        assert plan.beyond == tuple(most)
+        assert np.array_equal(asked, np.round(asked))
+
+    def test_a_legal_row_beside_the_ends_of_equal_parts_is_found(self) -> None:
+        data = np.arange(33.0).reshape(11, 3) % 11
+        whole = {f"x{j}": ssba.integer(low=0, high=10) for j in range(3)}
+        explainer = ssba.Explainer(lambda rows: rows[:, 0] >= 8, data, target=True, features=whole)
+        context = context_of(explainer, [2, 6, 0], ["2 * x0 - 3 * x1 == -14"])
+        plan = make_plan(context, row(context, [8, 10, 0]), max_step={"x0": 3})
+        # Three equal parts, as rounding may need, would end at x0 = 4 and x0 = 6, where x1 is not whole.
+        assert [(step.values["x0"], step.values["x1"]) for step in plan.steps] == [(5, 8), (8, 10)]
+        assert plan.beyond == ()
+
+    def test_numbers_without_steps_go_along_with_those_that_have_some(self) -> None:
+        steps = {"x0": ssba.numeric(step=1, low=0, high=10)}
+        data = np.column_stack([X[:, 0].round(), X[:, 1:]])
+        explainer = ssba.Explainer(plane, data, target=True, features=steps)
+        context = context_of(explainer, QUERY, ["3 * x0 - 7 * x1 == -8"])
+        plan = make_plan(context, row(context, [9.0, 5.0, 6.0, 2.0]), max_step={"x1": 1})
+        check_prefixes(context, plan)
+        # A step of x0 takes 3 / 7 of x1, so that two are less than 1; 8 + 2 * 32 / 7 - 5 is above 12.
+        assert [step.values["x0"] for step in plan.steps] == [4, 6, 8]
+        assert plan.beyond == ()
+
     def test_a_rule_puts_its_columns_in_order(self) -> None:
         plan = plan_of(LABELS, QUERY, ["if x1 changes: x0 >= x.x0 + 0.5"])
         names = [step.columns for step in plan.steps]

@@ -32,6 +32,28 @@ def test_linked_whole_numbers_stay_on_their_line_in_steps_that_are_short_enough(
     assert unit.visits == 4
 
 
+def test_a_visit_is_never_empty_and_never_goes_back() -> None:
+    linked = context(["a + 2 * b >= 105", "a + 2 * b <= 107"])
+    z = np.array([45.0, 30.0, 10.0])
+    unit = split_unit(linked, linked.x, whole_unit(linked.x, z, (0, 1)), {0: 3.0})
+    moves = np.diff(unit.levels, axis=0)
+    assert (moves * np.sign(z - linked.x)[:2] >= 0).all()
+    assert moves.any(axis=1).all()
+    assert np.abs(moves[:, 0]).max() <= 3
+
+
+def test_steps_may_be_far_more_than_are_tried_one_by_one() -> None:
+    fine = ssba.numeric(step=0.01)
+    data = pd.DataFrame({"a": np.linspace(0, 100, 50), "b": np.linspace(0, 100, 50)})
+    explainer = ssba.Explainer(lambda rows: rows["a"] > 50, data, True, features={"a": fine, "b": fine})
+    linked = context_of(explainer, {"a": 1.0, "b": 1.0}, ["7 * a - 3 * b == 4"])
+    # From 1, 1 to 34, 78: 3,300 and 7,700 steps, of which every 1,100th part is legal for both.
+    unit = split_unit(linked, linked.x, whole_unit(linked.x, np.array([34.0, 78.0]), (0, 1)), {0: 1.0})
+    assert np.abs(np.diff(unit.levels[:, 0])).max() <= 1
+    assert unit.visits < 40
+    assert (unit.levels == np.round(unit.levels, 2)).all()
+
+
 def test_a_unit_without_a_limit_moves_at_once() -> None:
     free = context()
     unit = whole_unit(free.x, np.array([26.0, 29.0, 10.0]), (0, 1))

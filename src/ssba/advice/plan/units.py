@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from ssba.advice.context import Context
 from ssba.advice.rows import changed_columns, feasible_rows
 from ssba.arguments import mapping, number
+from ssba.columns.distance import changed_cells
 from ssba.columns.features import Feature, step_fraction, unknown_columns
 from ssba.columns.space import Matrix
 from ssba.errors import ArgumentError, SchemaError
@@ -20,6 +21,8 @@ from ssba.errors import ArgumentError, SchemaError
 _MOST_VISITS = 100
 # Ways of rounding the columns of a linked group that are tried between two visits.
 _MOST_ROUNDINGS = 64
+# Places on the way of a linked group that are tried where equal parts do not do.
+_MOST_STOPS = 500
 # Digits of numbers without a step that are tried there, behind the first one of the column's scale.
 _DIGITS = (1, 2, 3, 6)
 
@@ -51,7 +54,7 @@ def split_unit(context: Context, base: Matrix, unit: Unit, longest: Mapping[int,
     """Return the unit with its way cut into visits, none of which moves a column more than `longest` allows.
 
     A single number goes in full steps; linked columns go in equal parts, each rounded so that the row stays
-    feasible beside the other cells of `base`, where that is possible.
+    feasible beside the other cells of `base`. Where no such row is found, a visit goes further.
     """
     if not any(j in longest for j in unit.columns):
         return unit
@@ -88,6 +91,10 @@ def _toward(context: Context, j: int, start: float, aim: float, size: float) -> 
 
 
 def _equal_parts(context: Context, base: Matrix, unit: Unit, longest: Mapping[int, float]) -> Unit:
+    """Cut the way of linked columns into equal parts; where rows at their ends do not do, as they allow.
+
+    Then it stops wherever a feasible row is found, and each visit goes as far as it may.
+    """
     start, end = unit.levels[0], unit.levels[-1]
     count = max(
         _parts_needed(context, j, a, b, longest) for j, a, b in zip(unit.columns, start, end, strict=True)
@@ -95,11 +102,53 @@ def _equal_parts(context: Context, base: Matrix, unit: Unit, longest: Mapping[in
     most = np.array([longest.get(j, math.inf) for j in unit.columns])
     # Half of what a part leaves to the longest step: rounding may use it up at both of its ends.
     slack = np.nan_to_num((most - np.abs(end - start) / count) / 2)
-    levels = [
-        _first_feasible(context, base, unit, _roundings(context, unit, part / count, slack))
-        for part in range(1, count)
-    ]
-    return Unit(unit.columns, np.stack([start, *levels, end]))
+    equal = {Fraction(part, count) for part in range(1, count)}
+    levels = _stops(context, base, unit, equal, slack)
+    if any(_is_beyond(*both, most) for both in itertools.pairwise(levels)):
+        levels = _far_stops(_stops(context, base, unit, equal | _finer(context, unit), slack), most)
+    return Unit(unit.columns, np.stack(levels))
+
+
+def _stops(
+    context: Context, base: Matrix, unit: Unit, shares: Collection[Fraction], slack: Matrix
+) -> list[Matrix]:
+    """Return the cells at the start, at those shares of the way that have feasible ones, and at the end."""
+    end = unit.levels[-1]
+    levels = [unit.levels[0]]
+    for share in sorted(shares):
+        choices = _roundings(context, unit, float(share), slack)
+        moved = changed_cells(choices, levels[-1]).any(axis=1) & changed_cells(choices, end).any(axis=1)
+        goes_back = ((choices - levels[-1]) * (end - levels[0]) < 0).any(axis=1)
+        found = _first_feasible(context, base, unit, choices[moved & ~goes_back])
+        levels += [] if found is None else [found]
+    return [*levels, end]
+
+
+def _far_stops(levels: Sequence[Matrix], most: Matrix) -> list[Matrix]:
+    """Keep of the stops on a way as few as `most` allows, and no more where two of them are further apart."""
+    kept = [levels[0]]
+    for level, following in itertools.pairwise(levels[1:]):
+        if _is_beyond(kept[-1], following, most):
+            kept.append(level)
+    return [*kept, levels[-1]]
+
+
+def _is_beyond(before: Matrix, after: Matrix, most: Matrix) -> bool:
+    """Tell whether a visit moves some column further than it may."""
+    return bool((np.abs(after - before) > most * (1 + 1e-9)).any())
+
+
+def _finer(context: Context, unit: Unit) -> set[Fraction]:
+    """Return the shares of the way at which some column has made a whole number of steps, or all have."""
+    steps = [_step(context.engine.space.features[j]) for j in unit.columns]
+    far = np.nan_to_num(np.abs(unit.levels[-1] - unit.levels[0]))
+    counts = [round(move / float(step)) for move, step in zip(far, steps, strict=True) if step]
+    wholes = {max(counts, default=0), math.gcd(*counts)}
+    return {
+        Fraction(part, whole)
+        for whole in wholes
+        for part in range(1, whole, max(1, math.ceil(whole / _MOST_STOPS)))
+    }
 
 
 def _parts_needed(context: Context, j: int, start: float, end: float, longest: Mapping[int, float]) -> int:
@@ -112,7 +161,7 @@ def _parts_needed(context: Context, j: int, start: float, end: float, longest: M
 
 
 def _roundings(context: Context, unit: Unit, share: float, slack: Matrix) -> Matrix:
-    """Return cells for some share of the way: few digits first, near ones first; last as they are.
+    """Return legal cells for some share of the way: few digits first, near ones first; last with all digits.
 
     Numbers without a step are rounded by no more than `slack`.
     """
@@ -123,10 +172,12 @@ def _roundings(context: Context, unit: Unit, share: float, slack: Matrix) -> Mat
     grid = context.engine.space.grid
     magnitude = np.floor(np.log10(context.engine.metric.scale[columns]))
     found = []
-    for digits in _DIGITS:
-        power = 10.0 ** (digits - magnitude)
-        short = np.round(aim * power) / power
-        short = np.where(grid.stepped[columns] | (np.abs(short - aim) > slack), aim, short)
+    for digits in (*_DIGITS, None):
+        short = aim
+        if digits is not None:
+            power = 10.0 ** (digits - magnitude)
+            short = np.round(aim * power) / power
+            short = np.where(grid.stepped[columns] | (np.abs(short - aim) > slack), aim, short)
         row = context.x[None, :].copy()
         row[:, columns] = short
         below, above = grid.floor(row)[0][columns], grid.ceil(row)[0][columns]
@@ -135,15 +186,15 @@ def _roundings(context: Context, unit: Unit, share: float, slack: Matrix) -> Mat
         cells = np.array(list(itertools.islice(itertools.product(*pairs), _MOST_ROUNDINGS)))
         gaps = np.nan_to_num(np.abs(cells - aim), nan=0.0).sum(axis=1)
         found.append(cells[np.argsort(gaps, kind="stable")])
-    return np.concatenate([*found, np.where(jumps, start, aim)[None, :]])
+    return np.concatenate(found)
 
 
-def _first_feasible(context: Context, base: Matrix, unit: Unit, choices: Matrix) -> Matrix:
-    """Return the first cells with which `base` is feasible; the last ones where none are."""
+def _first_feasible(context: Context, base: Matrix, unit: Unit, choices: Matrix) -> Matrix | None:
+    """Return the first cells with which `base` is feasible; None where none are."""
     rows = np.repeat(base[None, :], len(choices), axis=0)
     rows[:, list(unit.columns)] = choices
-    feasible = feasible_rows(context, rows)
-    return np.asarray(choices[int(np.argmax(feasible)) if feasible.any() else -1])
+    (feasible,) = np.nonzero(feasible_rows(context, rows))
+    return np.asarray(choices[feasible[0]]) if len(feasible) else None
 
 
 def _step(feature: Feature) -> Fraction | None:
