@@ -65,6 +65,34 @@ class TestVerdict:
         assert trial.broken == ("max_changes=1",)
         assert not trial.keeps
 
+    @pytest.mark.parametrize("margin", [ssba.score_margin(0.2), ssba.ball(0.5)])
+    def test_a_row_that_reaches_without_the_margin_reaches_and_breaks_the_margin(self, margin: Any) -> None:
+        model = LogisticRegression(C=100).fit(X, plane(X))
+        explainer = ssba.Explainer(model, X, target=True, distance=ssba.Distance(scale="none"))
+        query, edits = [2.0, 2.0, 6.0], {"x0": 5.0, "x1": 5.05}
+        trial = try_values(context_of(explainer, query, margin=margin), edits)
+        assert trial.reached == explainer.predict([5.0, 5.05, 6.0]).reached is True
+        assert not trial.enough
+        assert trial.broken == (f"margin={margin.text}",)
+        assert trial.score is not None
+        assert f"(score {trial.score:.4g}), which reaches True. It breaks margin=" in trial.sentence
+        assert trial.missing
+
+        further = try_values(context_of(explainer, query, margin=margin), {"x0": 5.0, "x1": 9.0})
+        assert (further.reached, further.enough, further.broken) == (True, True, ())
+        short = try_values(context_of(explainer, query, margin=margin), {"x0": 5.0, "x1": 4.0})
+        assert (short.reached, short.broken) == (False, ())
+
+    def test_of_several_limits_those_that_it_breaks_are_named(self) -> None:
+        beyond = {"x0": 5, "x1": 60}
+        assert trial_of(beyond, plausible=True, margin=0.5).broken == ("plausible=True",)
+        close = {"x0": 5, "x1": 5.05}
+        assert trial_of(close, ["x1 <= 5"], plausible=True, margin=0.5).broken == (
+            "x1 <= 5",
+            "margin=ball(0.5)",
+        )
+        assert trial_of({"x0": 5, "x1": 4.9}, plausible=True, margin=0.5).broken == ()
+
     def test_a_value_beyond_the_data_may_be_tried_and_is_pointed_out(self) -> None:
         trial = trial_of({"x1": 50})
         assert trial.enough
@@ -128,6 +156,15 @@ class TestWhatIsMissing:
         assert (trial.answer, trial.missing, trial.distance_left) == (None, {}, None)
         assert "no feasible row was found" in trial.sentence
 
+    def test_where_no_row_has_the_margin_the_missing_one_is_not_the_target(self) -> None:
+        trial = trial_of({"x0": 3, "x1": 6.1}, ["x0 <= 3", "x1 <= 6.1", "x2 == x.x2"], margin=3.0)
+        # 3 + 12.2 - 6 is just above 9.
+        assert (trial.reached, trial.answer) == (True, None)
+        assert trial.sentence.endswith(
+            "It breaks margin=ball(3). From there no feasible row was found that reaches the target with all "
+            "that was asked for."
+        )
+
     def test_constraints_that_contradict_each_other_are_no_accident(self) -> None:
         trial = trial_of({"x0": 5, "x1": 9}, ["x2 <= 3", "x2 >= 4"])
         assert trial.broken == ("x2 <= 3",)
@@ -164,8 +201,9 @@ class TestColumns:
         )
         assert try_values(allowed, {"note": 2.0, "rate": 70}).enough
 
-    def test_a_value_cannot_be_taken_away(self) -> None:
-        context = context_of(self.explainer(), {"pain": "no", "rate": 20, "note": 1.0})
+    @pytest.mark.parametrize("wishes", [{}, {"margin": 0.5}, {"plausible": True}])
+    def test_a_value_cannot_be_taken_away(self, wishes: Any) -> None:
+        context = context_of(self.explainer(), {"pain": "no", "rate": 20, "note": 1.0}, **wishes)
         trial = try_values(context, {"note": None, "rate": 70})
         assert not trial.enough
         assert trial.outside == ("note has a value in the query, which cannot be taken away",)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssba.advice.context import Context
-from ssba.advice.rows import changed_columns, changes_between, is_answer
+from ssba.advice.rows import changed_columns, changes_between, is_answer, reaches
 from ssba.arguments import mapping
 from ssba.columns.features import Feature, unknown_columns
 from ssba.columns.space import Matrix
@@ -15,6 +15,7 @@ from ssba.constraints.constraint import Constraint, between, columns, fixed, hol
 from ssba.constraints.regions.region import Region
 from ssba.errors import SchemaError
 from ssba.models.targets import describe
+from ssba.pipeline.margins import ball_holds
 from ssba.results.explanation import Counterfactual
 from ssba.results.text import cell
 from ssba.results.trial import Trial
@@ -35,10 +36,11 @@ def try_values(context: Context, values: Mapping[str, Any]) -> Trial:
     """
     edits = _known(context, values)
     z = context.written(context.encode({**context.query, **edits})[None, :])[0]
-    outcome = context.score(np.stack([context.x, z]), as_given=True)
+    outcome = _asking(context, margin=None).score(np.stack([context.x, z]), as_given=True)
     held = _holding_all(context, z, edits)
     enough = bool(held.regions) and is_answer(held, z)
     missing = _NOTHING if enough else _missing(context, held, z)
+    lacks_limits = bool(outcome.reached[1]) and not enough
     features = context.engine.space.features
     return Trial(
         tried=changes_between(context, context.x, z),
@@ -47,7 +49,7 @@ def try_values(context: Context, values: Mapping[str, Any]) -> Trial:
         score=outcome.scores[1],
         score_before=outcome.scores[0],
         reached=bool(outcome.reached[1]),
-        broken=_broken_texts(context, z),
+        broken=(*_broken_texts(context, z), *(_lacking(context, z) if lacks_limits else ())),
         outside=tuple(_outside(context, held, j, z) for j in _stray_columns(context, z)),
         enough=enough,
         answer=missing.answer,
@@ -77,6 +79,24 @@ def _broken_texts(context: Context, z: Matrix) -> tuple[str, ...]:
     most = context.options.max_changes
     too_many = most is not None and len(changed_columns(context.x, z)) > most
     return (*(one.text for one in _broken(context, z)), *([f"max_changes={most}"] if too_many else ()))
+
+
+def _lacking(context: Context, z: Matrix) -> tuple[str, ...]:
+    """Return what a row that reaches the target lacks beside that: the margin, or that it is plausible."""
+    if (np.isnan(z) & ~np.isnan(context.x)).any():
+        return ()
+    each = (_asking(context, max_changes=None, **other) for other in ({"plausible": False}, {"margin": None}))
+    return tuple(limit for one in each for limit in one.options.limits if not _has_limits(one, z))
+
+
+def _has_limits(context: Context, z: Matrix) -> bool:
+    passes = bool(reaches(context, z[None, :]).reached[0])
+    return passes and (context.options.radius is None or ball_holds(context.state, z))
+
+
+def _asking(context: Context, **other: Any) -> Context:
+    """Return the same query with other options."""
+    return replace(context, options=replace(context.options, **other), known_goal=context.goal)
 
 
 def _stray_columns(context: Context, z: Matrix) -> list[int]:

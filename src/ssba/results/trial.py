@@ -27,7 +27,8 @@ class Trial(JsonForm):
     reached : bool
         Whether the edited row reaches the target.
     broken : tuple of str
-        The constraints that it breaks, as text.
+        The constraints that it breaks, as text; for a limit, the option as it was given, such as
+        ``max_changes=1``. A row that reaches the target may break the margin that was asked for beside it.
     outside : tuple of str
         Cells beyond what the data show or the column holds, in words.
     enough : bool
@@ -96,7 +97,8 @@ def _still_missing(trial: Trial) -> Iterable[str]:
     if trial.enough:
         yield "Nothing is missing."
     elif trial.answer is None:
-        yield "From there no feasible row was found that reaches the target."
+        all_of_it = " with all that was asked for" if trial.reached else ""
+        yield f"From there no feasible row was found that reaches the target{all_of_it}."
     else:
         kept = "" if trial.keeps else " (the nearest answer does not keep every edit)"
         yield f"Still missing{kept}: {change_words(trial.missing, trial.units)}."

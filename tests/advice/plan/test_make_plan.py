@@ -232,6 +232,26 @@ class TestEnd:
         assert [step.columns for step in longer.steps] == [("x1",), ("x2",)]
         assert [step.reached for step in longer.steps] == [True, True]
 
+    def test_a_step_reaches_the_target_with_or_without_the_margin_of_the_score(self) -> None:
+        context = context_of(SCORES, QUERY, margin=ssba.score_margin(0.9))
+        plan = make_plan(context, row(context, [2.0, 9.9, 6.0, 2.0]), max_step={"x1": 0.1})
+        scores = [step.score_after or 0.0 for step in plan.steps]
+        assert [step.reached for step in plan.steps] == [score > 0.5 for score in scores]
+        # The margin is by how much the score leads that of the other class.
+        assert plan.reached
+        assert 2 * scores[-2] - 1 < 0.9 <= 2 * scores[-1] - 1
+        assert sum(step.reached for step in plan.steps) > 1
+        assert plan.left_out
+
+    def test_rows_without_the_margin_do_not_keep_the_plan_from_ending_early(self) -> None:
+        model = LogisticRegression(C=1e-4).fit(X, plane(X))
+        explainer = ssba.Explainer(model, X, target=True, distance=ssba.Distance(scale="none"))
+        context = context_of(explainer, QUERY, margin=ssba.score_margin(0.04))
+        plan = make_plan(context, row(context, [2.0, 9.9, 6.0, 2.0]), max_step={"x1": 0.1})
+        assert plan.reached
+        assert sum(step.reached for step in plan.steps) > 17
+        assert plan.left_out
+
 
 class TestLinkedColumns:
     def test_an_equality_moves_both_columns_in_one_step(self) -> None:

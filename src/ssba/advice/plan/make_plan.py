@@ -13,7 +13,8 @@ row on the way to it. Where none is, it ends at the best score on the way.
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,10 @@ from ssba.advice.plan.units import (
     split_unit,
     whole_unit,
 )
-from ssba.advice.rows import changed_columns, changes_between, feasible_rows, is_answer, progress
+from ssba.advice.rows import changed_columns, changes_between, feasible_rows, is_answer, progress, reaches
 from ssba.columns.space import Matrix
 from ssba.models.targets import describe
+from ssba.options import ScoreMargin
 from ssba.results.plan import Plan, Step
 
 # Rows between query and answer up to which all orders are compared.
@@ -129,7 +131,7 @@ class _Board:
     def _ask(self, keys: Sequence[State], rows: Matrix) -> None:
         feasible = feasible_rows(self.context, rows)
         asking = feasible | np.array([not any(key) for key in keys], dtype=bool)
-        outcome = self.context.score(rows[asking])
+        outcome = self._at_target.score(rows[asking])
         self.asked += int(asking.sum())
         come = progress(self.context.goal, outcome.scores)
         come = np.where(np.isnan(come), self._share(rows[asking]), come)
@@ -148,6 +150,12 @@ class _Board:
                 if asking[i]
                 else _Sight(rows[i], False, -math.inf)
             )
+
+    @cached_property
+    def _at_target(self) -> Context:
+        """The query without its margin: a step tells whether the target is reached, with or without that."""
+        context = self.context
+        return replace(context, options=replace(context.options, margin=None), known_goal=context.goal)
 
     def _share(self, rows: Matrix) -> Matrix:
         """Return how much of the way from query to answer rows have come, by distance."""
@@ -194,12 +202,20 @@ class _Board:
         hits = [i for i, key in enumerate(keys) if self.seen[key].reached]
         hits.sort(key=lambda i: (effort[i], -seen.progress[i]))
         last = len(states) - 1
-        for i in [*hits[:_MOST_ENDS], last]:
+        for i in [*self._promising(hits, keys)[:_MOST_ENDS], last]:
             if self.is_end(keys[i]):
                 return i
         come = np.where(seen.allowed, seen.progress, -np.inf)
         (best,) = np.nonzero(come >= come.max())
         return int(best[np.argmin(effort[best])])
+
+    def _promising(self, hits: list[int], keys: Sequence[State]) -> list[int]:
+        """Keep the rows that have all that was asked for beside the target, but for a ball around them."""
+        options = self.context.options
+        if not hits or not (options.plausible or isinstance(options.margin, ScoreMargin)):
+            return hits
+        reply = reaches(self.context, np.stack([self.seen[keys[i]].row for i in hits]))
+        return [i for i, has_all in zip(hits, reply.reached, strict=True) if has_all]
 
     def _up_to_best(self, way: list[State]) -> list[State]:
         """Cut a way that does not reach the target where its score is best."""
