@@ -188,7 +188,16 @@ def test_a_query_that_is_there_has_a_contradiction_to_resolve_and_nothing_to_fli
     assert not any(one.flips for one in why.relaxations)
     assert why.sentence.endswith("the query reaches True as it is.")
     for one in why.relaxations:
+        assert one.sentence.endswith(": then the constraints can be met.")
         assert PLANE.explain(row, asked(context, one)).status == "already_there"
+
+
+def test_a_query_that_misses_has_a_contradiction_to_resolve_and_is_told_to_miss() -> None:
+    why = why_not(context_of(PLANE, [0.0, 0.0, 0.0], "x2 >= 1", "x2 <= 0", "x0 <= 1", "x1 <= 1"))
+    assert not why.is_there
+    assert why.relaxations
+    assert not any(one.flips for one in why.relaxations)
+    assert every("no row was found that reaches the target" in one.sentence for one in why.relaxations)
 
 
 def test_two_contradictions_at_once_need_two_relaxations() -> None:

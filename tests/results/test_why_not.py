@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 from ssba.results.why_not import Binding, Relaxation, WhyNot
 
@@ -26,7 +27,7 @@ BOTH = Relaxation(
     distance=2.0,
 )
 ONLY_FEASIBLE = Relaxation(
-    ("age <= 30",), ("age <= 61",), ("let age go up to 61 instead of 30",), 1.03, False
+    ("age <= 30",), ("age <= 61",), ("let age go up to 61 instead of 30",), 1.03, False, values={"age": 61}
 )
 WHY = WhyNot(
     status="bounded",
@@ -61,6 +62,11 @@ def test_a_contradiction_is_told_as_one() -> None:
         "none of them was found to reach it."
     )
     assert "no row was found that reaches the target" in ONLY_FEASIBLE.sentence
+
+
+def test_of_a_query_that_is_there_no_miss_is_told() -> None:
+    there = replace(ONLY_FEASIBLE, values={})
+    assert there.sentence == "Let age go up to 61 instead of 30: then the constraints can be met."
 
 
 def test_a_single_constraint_contradicts_nothing_but_the_columns() -> None:

@@ -63,7 +63,8 @@ class Relaxation:
     is_proved : bool
         Whether it is proved that none of these flips.
     changes, values, distance, prediction, score
-        The counterfactual that was found, checked as every answer is; the bounded move where none was.
+        The counterfactual that was found, checked as every answer is; the bounded move where none was. Empty
+        where the query reaches the target as it is.
     """
 
     constraints: tuple[str, ...]
@@ -118,7 +119,8 @@ class Relaxation:
         """What to relax, and what that gives."""
         what = capital(join(self.words))
         if not self.flips:
-            return f"{what}: then the constraints can be met, but no row was found that reaches the target."
+            missed = ", but no row was found that reaches the target" if self.values else ""
+            return f"{what}: then the constraints can be met{missed}."
         distance = "" if self.distance is None else f", at a distance of {show(self.distance)}"
         return f"{what}: then changing {change_words(self.changes, {})} reaches the target{distance}."
 
