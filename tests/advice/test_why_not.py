@@ -200,6 +200,18 @@ def test_a_query_that_misses_has_a_contradiction_to_resolve_and_is_told_to_miss(
     assert every("no row was found that reaches the target" in one.sentence for one in why.relaxations)
 
 
+def test_a_constraint_that_was_given_twice_is_relaxed_once() -> None:
+    once = context_of(PLANE, [0.0, 0.0, 0.0], "x0 == x.x0", "x1 <= 1", "x2 == x.x2")
+    twice = context_of(PLANE, [0.0, 0.0, 0.0], "x0 == x.x0", "x1 <= 1", "x0 does not change", "x2 == x.x2")
+    why = why_not(twice)
+    assert [one.constraints for one in why.relaxations] == [
+        one.constraints for one in why_not(once).relaxations
+    ]
+    assert len({one.constraint for one in why.bindings}) == len(why.bindings)
+    for one in why.relaxations:
+        assert PLANE.explain([0.0, 0.0, 0.0], asked(twice, one)).status == "found"
+
+
 def test_two_contradictions_at_once_need_two_relaxations() -> None:
     texts = ("x0 >= 3", "x0 <= 2", "x1 >= 3", "x1 <= 2")
     why = why_not(context_of(PLANE, [0.0, 0.0, 0.0], *texts))

@@ -29,7 +29,7 @@ from ssba.advice.relaxations import (
 )
 from ssba.advice.tightening import checked, narrowed_each, tightened, to_nearest
 from ssba.arguments import whole
-from ssba.constraints.constraint import fixed
+from ssba.constraints.constraint import Constraint, fixed
 from ssba.progress import unwatched
 from ssba.results.explanation import Explanation, Status
 from ssba.results.why_not import Binding, Relaxation, WhyNot
@@ -60,7 +60,8 @@ def why_not(
         Called as each search under other constraints ends.
     """
     most_rows = whole("most_rows", most_rows, at_least=1)
-    context = replace(context, options=replace(context.options, k=1, sparsity="none", prove=False))
+    options = replace(context.options, k=1, sparsity="none", prove=False)
+    context = context.with_constraints(_each_once(context.constraints), options)
     outcome = explanation or context.explain()
     rows_used = outcome.rows_used if explanation is None else 0
     if outcome.status in (Status.FOUND, Status.ALREADY_THERE):
@@ -69,6 +70,11 @@ def why_not(
     move = outcome.bounded
     terms, conditions = conditions_of(context, None if move is None else move.values)
     return _answer(_Inquiry(context, outcome, prober, terms, conditions))
+
+
+def _each_once(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Leave out what was said before: a constraint that was given twice is relaxed once."""
+    return list({one.text: one for one in constraints}.values())
 
 
 @dataclass(frozen=True)
