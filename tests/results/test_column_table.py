@@ -1,5 +1,6 @@
 """The columns of an explainer as a table: what was decided, and why."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,28 @@ def test_each_column_says_what_it_is_and_why() -> None:
     assert table["sex"].range == (None, None)
     assert table["sex"].levels == (0, 1)
     assert table["visits"].unit == "visits"
+
+
+@pytest.mark.parametrize("note", ["object", "string", "category", "polars"])
+def test_a_column_of_texts_that_are_all_missing_is_held_fixed(note: str, tmp_path: Path) -> None:
+    dtype = "object" if note == "polars" else note
+    data: Any = FRAME[["age", "sex"]].assign(note=pd.Series([None] * len(FRAME), dtype=dtype))
+    if note == "polars":
+        data = pl.DataFrame({**FRAME[["age", "sex"]].to_dict("list"), "note": [None] * len(FRAME)})
+        data = data.with_columns(pl.col("note").cast(pl.String))
+    with pytest.warns(ssba.SsbaWarning, match="column 'note' holds a single value"):
+        told = explainer(data)
+    column = told.columns["note"]
+    assert (column.kind, column.levels, column.range) == ("categorical", (), (None, None))
+    found = told.explain({"age": 70.0, "sex": 1, "note": None})
+    assert found.best is not None
+    assert found.best.values["note"] is None
+    assert ssba.results.Explanation.from_json(found.to_json()) == found
+    assert told.check_certificate(told.certificate(found)).passed
+    told.report(found, tmp_path / "page.html")
+    assert "note" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(ssba.errors.SchemaError, match="unknown level 'late'; the background data holds none"):
+        told.explain({"age": 70.0, "sex": 1, "note": "late"})
 
 
 def test_declared_kinds_win() -> None:

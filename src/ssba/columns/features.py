@@ -238,6 +238,11 @@ class Feature:
             raise SchemaError(self._unknown_level(value)) from None
 
     def _unknown_level(self, value: Any) -> str:
+        if not self.levels:
+            return (
+                f"column {self.name!r}: unknown level {value!r}; the background data holds none; leave the "
+                f"cell empty, or declare the column: {declaring(self.name, 'categorical')}"
+            )
         near = closest(value, self.levels)
         more = "declare more with ssba.categorical([...]), or levels = [...] for it in a project file"
         hint = more if near is None else f"did you mean {near!r}?"

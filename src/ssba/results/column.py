@@ -41,10 +41,15 @@ class Column:
 
     def __post_init__(self) -> None:
         who = f"column {self.name!r:.40}"
-        if self.feature.has_levels != bool(self.levels):
+        if self.feature.has_levels != bool(self.levels) and not self._is_all_missing:
             raise ArgumentError(f"{who} is {self.kind}, with levels {self.levels!r:.80}")
         for name in ("scale", "weight"):
             number(f"{who}, {name}", getattr(self, name), "a positive number", low=0, high=1e300)
+
+    @property
+    def _is_all_missing(self) -> bool:
+        """Whether the data have no value of a column of levels, so that none is known."""
+        return self.kind in ("categorical", "boolean") and self.data_low == self.data_high == 0
 
     @property
     def declaration(self) -> Declaration:
