@@ -226,7 +226,7 @@ class TestAdvice:
         told = explainer()
         bounded = told.explain(QUERY, ["pay == x.pay", "signed == x.signed", "ends <= '2023-04-01'"])
         first = told.why_not(bounded).relaxations[0]
-        assert first.sentence.startswith("Let ends go up to 2023-05-21 instead of 2023-04-01")
+        assert first.sentence.startswith("Let ends be as late as 2023-05-21 instead of 2023-04-01")
 
     def test_the_cohort_counts_days(self) -> None:
         use = (

@@ -21,7 +21,7 @@ WIDER = Relaxation(
 BOTH = Relaxation(
     constraints=("sex == x.sex", "margin=ball(0.2)"),
     relaxed=("sex in {'female', 'male'}", None),
-    words=("let sex be 'female', too", 'leave out "margin=ball(0.2)"'),
+    words=("let sex also be 'female'", 'leave out "margin=ball(0.2)"'),
     size=None,
     flips=True,
     distance=2.0,
@@ -47,7 +47,7 @@ def test_the_paragraph_names_what_holds_back_and_what_to_relax() -> None:
         '"trestbps within 20%" and "sex == x.sex" hold it back. '
         "A relaxation that is enough (with a bound a step or a twentieth tighter, no answer was found): "
         "let trestbps move by up to 24% instead of 20% (distance 1.25). "
-        "Or: let sex be 'female', too and leave out \"margin=ball(0.2)\" (distance 2). "
+        "Or: let sex also be 'female' and leave out \"margin=ball(0.2)\" (distance 2). "
         "1 pair of constraints was not tried. "
         "The budget ended after 4,321 model rows; more may show smaller relaxations."
     )

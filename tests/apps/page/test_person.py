@@ -416,9 +416,9 @@ class TestRelaxing:
             one.locator(".words").text_content(): one.locator(".caution-words").inner_text()
             for one in buttons.all()
         }
-        fact = noted["let cp be 'typical angina', too"]
+        fact = noted["let cp also be 'typical angina'"]
         assert fact == "Gives up a fact: cp was said to stay as it is."
-        both = noted["let sex be 'female', too and let thal be 'normal', too"]
+        both = noted["let sex also be 'female' and let thal also be 'normal'"]
         assert both == "Gives up a fact: sex and thal were said to stay as they are."
         assert fact in (buttons.nth(0).get_attribute("aria-label") or "")
 

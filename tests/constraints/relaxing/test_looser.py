@@ -68,24 +68,24 @@ def rungs(text: str, wanted: dict[str, Any] | None = None) -> list[Ladder]:
         ),
         ("school >= x.school", 0, 1, "school >= 'HS'", "let school go down to HS instead of BSc"),
         ("school == x.school", 0, 1, "x.school <= school <= 'MSc'", "let school go up to MSc instead of BSc"),
-        ("cp == x.cp", 0, 1, "cp in {'asymptomatic', 'typical'}", "let cp be 'asymptomatic', too"),
-        ("sex == x.sex", 0, 1, "sex in {0, 1}", "let sex be 0, too"),
+        ("cp == x.cp", 0, 1, "cp in {'asymptomatic', 'typical'}", "let cp also be 'asymptomatic'"),
+        ("sex == x.sex", 0, 1, "sex in {0, 1}", "let sex also be 0"),
         ("cp != 'typical'", 0, 1, "cp in {'asymptomatic', 'atypical', 'typical'}", None),
-        ("cp in {'typical'}", 1, 1, "cp in {'typical', 'atypical'}", "let cp be 'atypical', too"),
-        ("cp not in {'typical', 'atypical'}", 0, 1, "cp not in {'atypical'}", "let cp be 'typical', too"),
+        ("cp in {'typical'}", 1, 1, "cp in {'typical', 'atypical'}", "let cp also be 'atypical'"),
+        ("cp not in {'typical', 'atypical'}", 0, 1, "cp not in {'atypical'}", "let cp also be 'typical'"),
         (
             "cp: 'typical' -> {'atypical'}",
             0,
             1,
             "cp: 'typical' -> {'atypical', 'asymptomatic'}",
-            "let cp go from 'typical' to 'asymptomatic', too",
+            "let cp also go from 'typical' to 'asymptomatic'",
         ),
         (
             "cp: 'atypical' -> {'typical'}",
             0,
             1,
             "cp: 'atypical' -> {'typical'}, 'typical' -> {'asymptomatic'}",
-            "let cp go from 'typical' to 'asymptomatic', too",
+            "let cp also go from 'typical' to 'asymptomatic'",
         ),
         (
             "if cp changes: age >= x.age + 2",
@@ -169,6 +169,23 @@ def test_a_bound_at_the_end_of_the_data_counts_as_beyond_them_whatever_its_digit
 def test_a_percentage_of_nothing_becomes_an_amount() -> None:
     (ladder,) = rungs("oldpeak within 20%")
     assert ladder.says(0.5) == "let oldpeak move by up to 0.5 instead of 20% of 0"
+
+
+def test_an_amount_is_one_whatever_the_value_is() -> None:
+    (ladder,) = rungs("oldpeak within 0.2")
+    assert ladder.says(0.5) == "let oldpeak move by up to 0.7 instead of 0.2"
+
+
+def test_dates_are_early_or_late_and_move_by_days() -> None:
+    ends = {"ends": Feature("ends", "date", step=1.0, data_low=18000.0, data_high=20000.0)}
+
+    def says(text: str, amount: float) -> str:
+        (ladder,) = ladders(constraint(text), {"ends": "2022-12-20"}, ends)
+        return ladder.says(amount)
+
+    assert says("ends within 14", 30.0) == "let ends move by up to 44 days instead of 14"
+    assert says("ends >= '2022-12-20'", 6.0) == "let ends be as early as 2022-12-14 instead of 2022-12-20"
+    assert says("ends <= '2022-12-20'", 6.0) == "let ends be as late as 2022-12-26 instead of 2022-12-20"
 
 
 def test_leaving_out_counts_as_larger_than_any_amount() -> None:

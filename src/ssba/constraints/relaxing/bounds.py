@@ -122,7 +122,7 @@ def _other_levels(pair: _Pair, setting: Setting) -> Iterator[Ladder]:
     allowed = {code} if pair.operator == "==" else {float(one) for one in range(len(levels))} - {code}
     for other in setting.others(column, allowed):
         members = tuple(literal(levels[int(one)]) for one in sorted(allowed | {other}))
-        words = f"let {column} be {literal(levels[int(other)]).text}, too"
+        words = f"let {column} also be {literal(levels[int(other)]).text}"
         yield choice((*pair.others, Membership(New(column), members)), words)
 
 
@@ -232,6 +232,8 @@ class _Gap:
         def says(amount: float) -> str:
             ends = (tidy((self.limit + more) / coefficient) for more in (0.0, amount))
             now, then = (self.setting.number(column, end) for end in ends)
+            if self._has_dates:
+                return f"let {column} be as {'late' if outward > 0 else 'early'} as {then} instead of {now}"
             return _goes(column, outward, self.setting.shown(column, then), now)
 
         return outline(says=says, base=outward * self.limit, sign=float(outward))

@@ -137,6 +137,10 @@ class Setting:
         unit = self.features[column].unit
         return f"{value} {unit}" if unit else str(value)
 
+    def shown_difference(self, column: str, amount: str) -> str:
+        """Write how far a column moves, with its unit; dates move by days."""
+        return f"{amount} days" if self.features[column].kind == "date" else self.shown(column, amount)
+
 
 def tidy(number: float) -> float:
     """Return a number without the last bits that sums leave behind.

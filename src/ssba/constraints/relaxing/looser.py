@@ -143,9 +143,11 @@ def _wider(clause: Within, setting: Setting) -> Iterator[Ladder]:
 
     def says(amount: float) -> str:
         then = f"{tidy(size + amount):.12g}"
-        then = f"{then}%" if by_percent else setting.shown(column, then)
+        then = f"{then}%" if by_percent else setting.shown_difference(column, then)
         was = clause.size.text + ("%" if clause.percent else "")
-        return f"let {column} move by up to {then} instead of {was}{'' if now else ' of 0'}"
+        # Nothing is a percentage of 0, so that an amount takes its place.
+        of_what = " of 0" if clause.percent and not now else ""
+        return f"let {column} move by up to {then} instead of {was}{of_what}"
 
     yield Ladder(
         at,
@@ -173,12 +175,12 @@ def _more_members(clause: Membership, setting: Setting) -> Iterator[Ladder]:
     for other in setting.others(column, set(codes)):
         added = literal(feature.value(other))
         looser = replace(clause, values=(*clause.values, added))
-        yield choice((looser,), f"let {column} be {added.text}, too")
+        yield choice((looser,), f"let {column} also be {added.text}")
 
 
 def _readmitted(clause: Membership, place: int, feature: Feature) -> Iterator[Ladder]:
     values = clause.values[:place] + clause.values[place + 1 :]
-    words = f"let {clause.cell.column} be {clause.values[place].text}, too"
+    words = f"let {clause.cell.column} also be {clause.values[place].text}"
     if values:
         yield choice((replace(clause, values=values),), words)
     elif feature.levels:
@@ -197,5 +199,5 @@ def _more_moves(clause: Transition, setting: Setting) -> Iterator[Ladder]:
     for other in setting.others(column, {now, *(level_code(feature, end) for end in ends)}):
         end = literal(feature.value(other))
         moves = {**permitted, start: (*ends, end)}
-        words = f"let {column} go from {start.text} to {end.text}, too"
+        words = f"let {column} also go from {start.text} to {end.text}"
         yield choice((Transition(column, tuple(moves.items())),), words)
