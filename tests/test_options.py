@@ -92,7 +92,7 @@ class TestJson:
         "change", [{"k": 0}, {"k": "3"}, {"sparsity": "some"}, {"margin": {"kind": "x"}}, {"prove": "yes"}]
     )
     def test_what_no_call_takes_is_refused(self, change: dict[str, Any]) -> None:
-        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of options"):
+        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of the kind 'options'"):
             ssba.Options.from_dict({**ssba.Options().to_dict(), **change})
 
 

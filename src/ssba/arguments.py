@@ -39,6 +39,15 @@ def listing(values: Iterable[Any], most: int = 12) -> str:
     return shown + (f" and {len(members) - most} more" if len(members) > most else "")
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Write how many there are of something; its plural is the word with an s unless `many` gives it.
+
+    >>> counted(1, "shard"), counted(1200, "point"), counted(0, "query", "queries")
+    ('1 shard', '1,200 points', '0 queries')
+    """
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def came(value: Any) -> str:
     """Say what was given instead of something else: a plain value itself, anything larger by its type.
 

@@ -37,13 +37,12 @@ class JsonForm:
     @classmethod
     def from_dict(cls, raw: Any) -> Self:
         """Read what `to_dict` returned."""
-        name = kind_of(cls)
         try:
             built: Self = _build_dataclass(cls, cls._checked(raw))
             return built
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             what = str(error) if isinstance(error, ArgumentError) else f"{type(error).__name__}: {error}"
-            raise ArgumentError(f"this is not the JSON of {name}: {what:.300}") from None
+            raise ArgumentError(f"this is not the JSON of {document_of(cls)}: {what:.300}") from None
 
     @classmethod
     def _checked(cls, raw: Any) -> Mapping[str, Any]:
@@ -61,7 +60,7 @@ class JsonForm:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote."""
-        return cls.from_dict(read_json(text, kind_of(cls)))
+        return cls.from_dict(read_json(text, document_of(cls)))
 
 
 def read_json(text: str, name: str) -> Any:
@@ -81,6 +80,16 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ArgumentError(f"it holds {name}, which is not valid JSON")
+
+
+def document_of(cls: type) -> str:
+    """Say what a JSON document of a class is called in a sentence.
+
+    >>> from ssba.results import WhyNot
+    >>> document_of(WhyNot)
+    "the kind 'why_not'"
+    """
+    return f"the kind {kind_of(cls)!r}"
 
 
 def kind_of(cls: type) -> str:

@@ -72,6 +72,19 @@ def failing(checks: list[Check]) -> list[str]:
     return [one.name for one in checks if not one.passed]
 
 
+@pytest.mark.parametrize(
+    ("constraints", "seen"),
+    [
+        ([], "there are none"),
+        (["ok == x.ok"], "the only one is met"),
+        (["ok == x.ok", "n <= 8"], "all 2 are met"),
+    ],
+)
+def test_constraints_that_are_met_are_counted(constraints: list[str], seen: str) -> None:
+    checks = {one.name: one.seen for one in own_checks(certificate(constraints))}
+    assert checks["answer 1, constraints"] == seen
+
+
 @pytest.mark.parametrize("status", CERTIFICATES)
 class TestEveryStatus:
     def test_is_what_the_case_is_about(self, status: str) -> None:
@@ -238,7 +251,7 @@ class TestRefused:
         ids=["empty", "open", "list", "number", "null", "text", "bare", "nothing more", "deep", "nan"],
     )
     def test_what_is_no_certificate(self, text: str) -> None:
-        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of certificate"):
+        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of the kind 'certificate'"):
             Certificate.from_json(text)
 
     def test_a_later_version(self) -> None:
@@ -252,7 +265,9 @@ class TestRefused:
 
     @pytest.mark.parametrize("part", ["columns", "goal", "options", "model", "budget", "constraints"])
     def test_a_missing_part(self, part: str) -> None:
-        with pytest.raises(ssba.errors.ArgumentError, match=f"this is not the JSON of certificate.*{part}"):
+        with pytest.raises(
+            ssba.errors.ArgumentError, match=f"this is not the JSON of the kind 'certificate'.*{part}"
+        ):
             altered(lambda explanation: explanation.pop(part))
 
     @pytest.mark.parametrize(
@@ -267,7 +282,7 @@ class TestRefused:
         ],
     )
     def test_a_part_of_another_form(self, part: str, value: Any) -> None:
-        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of certificate"):
+        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of the kind 'certificate'"):
             altered(lambda explanation: explanation.update({part: value}))
 
     @pytest.mark.parametrize(
@@ -278,5 +293,5 @@ class TestRefused:
         def edit(explanation: Any) -> None:
             explanation["columns"][2][name] = value
 
-        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of certificate"):
+        with pytest.raises(ssba.errors.ArgumentError, match="this is not the JSON of the kind 'certificate'"):
             altered(edit)

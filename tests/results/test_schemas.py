@@ -116,13 +116,17 @@ class TestEveryResult:
         made = type(RESULTS[name])
         written = RESULTS[name].to_dict()
         for other in ({"kind": "soup"}, {"schema": 99}):
-            with pytest.raises(ssba.errors.ArgumentError, match=f"this is not the JSON of {kind_of(made)}"):
+            with pytest.raises(
+                ssba.errors.ArgumentError, match=f"this is not the JSON of the kind '{kind_of(made)}'"
+            ):
                 made.from_dict({**written, **other})
 
     def test_what_is_no_json_is_refused(self, name: str) -> None:
         made = type(RESULTS[name])
         for text in ("", "{", "[]", "null", "[" * 100_000, '{"schema": NaN}', '{"kind": 1, "kind": 1}'):
-            with pytest.raises(ssba.errors.ArgumentError, match=f"this is not the JSON of {kind_of(made)}"):
+            with pytest.raises(
+                ssba.errors.ArgumentError, match=f"this is not the JSON of the kind '{kind_of(made)}'"
+            ):
                 made.from_json(text)
 
 

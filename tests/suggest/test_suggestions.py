@@ -105,6 +105,10 @@ class TestColumns:
         assert "convert" in about(proposed, "seen").reasons[0]
         assert proposed.texts == ("age >= x.age",)
 
+    def test_one_of_a_kind_is_told_as_one(self) -> None:
+        held = suggest_constraints(pd.DataFrame({"age": [40, 50]}), columns=["age"])
+        assert held.sentence == "1 constraint is proposed for 1 column of 2 rows."
+
     def test_only_the_wished_columns_are_looked_at(self) -> None:
         some = suggest_constraints(CLINIC, columns=["diastolic", "systolic"])
         assert [one.column for one in some.columns] == ["diastolic", "systolic"]

@@ -190,7 +190,7 @@ def _changes(explanation: Explanation, name: str, answer: Counterfactual) -> Che
         return Check(f"{name}, changes", False, "its columns are not those of the certificate")
     differing = {one: (query[one], values[one]) for one in query if query[one] != values[one]}
     fits = differing == answer.changes
-    seen = f"{len(differing)} columns differ from the query"
+    seen = f"{len(differing)} {'column differs' if len(differing) == 1 else 'columns differ'} from the query"
     return Check(f"{name}, changes", fits, seen if fits else f"{seen}, which is not what is listed")
 
 
@@ -216,7 +216,13 @@ def _constraints(explanation: Explanation, name: str, answer: Counterfactual) ->
     broken = [text for text in explanation.constraints if not _is_met(text, explanation, answer.values)]
     if broken:
         return Check(f"{name}, constraints", False, f"broken or unreadable: {'; '.join(broken)}")
-    return Check(f"{name}, constraints", True, f"all {len(explanation.constraints)} are met")
+    return Check(f"{name}, constraints", True, _met(len(explanation.constraints)))
+
+
+def _met(count: int) -> str:
+    if count < 2:
+        return "the only one is met" if count else "there are none"
+    return f"all {count} are met"
 
 
 def _is_met(text: str, explanation: Explanation, row: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from ssba.arguments import instance, listed
 from ssba.columns.distance import Norm
 from ssba.columns.layout import Layout, RowLabel
 from ssba.errors import ArgumentError
-from ssba.json_form import JsonForm, build, kind_of, to_plain
+from ssba.json_form import JsonForm, build, document_of, kind_of, to_plain
 from ssba.models.targets import Goal, reaches
 from ssba.options import Budget, Options
 from ssba.results import notebook, tables, text
@@ -385,7 +385,7 @@ class Explanations(JsonForm, Sequence[Explanation]):
             found = tuple(Explanation.from_dict({**shared, **one}) for one in items)
             return cls(found, build(Layout | None, checked["layout"]))
         except (ArgumentError, ValueError, TypeError, KeyError) as error:
-            raise ArgumentError(f"this is not the JSON of {kind_of(cls)}: {error}") from None
+            raise ArgumentError(f"this is not the JSON of {document_of(cls)}: {error}") from None
 
     def __repr__(self) -> str:
         return text.overview(self.items)

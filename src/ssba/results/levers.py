@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ssba.arguments import counted
 from ssba.json_form import JsonForm
 from ssba.results.text import columns, join, show
 
@@ -61,7 +62,8 @@ class Lever:
         if self.status == "unreachable":
             why = f" ({_WHY[self.proof]})" if self.proof in _WHY else ""
             return f"Changing {named} alone cannot reach the target{why}."
-        return f"No change of {named} alone was found to reach the target ({self.rows_asked:,} rows asked)."
+        asked = counted(self.rows_asked, "row")
+        return f"No change of {named} alone was found to reach the target ({asked} asked)."
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def _about_unable(unable: Sequence[Lever]) -> Iterator[str]:
     if missed:
         rows = sum(one.rows_asked for one in missed)
         named = join(one.columns[0] for one in missed)
-        yield f"Not found to be enough alone: {named} ({rows:,} rows asked)."
+        yield f"Not found to be enough alone: {named} ({counted(rows, 'row')} asked)."
 
 
 def _lines(levers: Sequence[Lever]) -> str:

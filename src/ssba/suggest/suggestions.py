@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ssba.arguments import listed
+from ssba.arguments import counted, listed
 from ssba.columns import frames
 from ssba.columns.features import Declaration, Feature, Kind, integer, unknown_columns
 from ssba.columns.frames import RawColumn
@@ -102,10 +102,11 @@ class Suggestions:
     def sentence(self) -> str:
         """What is proposed, in one sentence."""
         flagged = [f"{one.column} is {_FLAGS[one.flag]}" for one in self.columns if one.flag]
-        kinds = f" and {len(self.features)} kinds" if self.features else ""
+        kinds = f" and {counted(len(self.features), 'kind')}" if self.features else ""
+        verb = "is" if len(self.texts) + len(self.features) == 1 else "are"
         summary = (
-            f"{len(self.texts)} constraints{kinds} are proposed for {len(self.columns)} columns of "
-            f"{self.rows:,} rows"
+            f"{counted(len(self.texts), 'constraint')}{kinds} {verb} proposed for "
+            f"{counted(len(self.columns), 'column')} of {counted(self.rows, 'row')}"
         )
         return f"{summary}; {', '.join(flagged)}." if flagged else f"{summary}."
 

@@ -123,7 +123,7 @@ class TestFaults:
             ("explain", b'{"values": {"age": 50}}', "", "column 'sex' is missing"),
             ("explain", b'{"row": 6, "budget": {"rows": 2000000}}', "", "1,000,000 model rows at most"),
             ("explain", b'{"row": 6, "budget": {"seconds": 500}}', "", "120 seconds at most"),
-            ("plan", b'{"explanation": {}}', "", "this is not the JSON of explanation"),
+            ("plan", b'{"explanation": {}}', "", "this is not the JSON of the kind 'explanation'"),
             (
                 "ranges",
                 b'{"row": 0}',

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.index.files.support import content, points, small_index
+from tests.index.files.support import IDENTITY, content, points, small_index
 from tests.support import every
 
 from ssba.errors import BoundaryFileError
@@ -149,7 +149,7 @@ def test_without_any_intact_manifest_there_is_nothing_to_go_back_to(tmp_path: Pa
     store = small_index(tmp_path / "index", appends=1)
     for number in (0, 1):
         (store.path / f"manifest-{number}.json").write_text("")
-    with pytest.raises(BoundaryFileError, match="none of its 2 manifests is intact"):
+    with pytest.raises(BoundaryFileError, match=r"none of its manifests is intact \(2 looked at\)"):
         Store.repair(store.path)
 
 
@@ -192,3 +192,14 @@ def test_any_damage_of_one_file_can_be_repaired_at_the_cost_of_one_shard(tmp_pat
         left = content(index)
         assert len(left) >= 2
         assert every(one in intact for one in left)
+
+
+def test_one_of_a_kind_is_told_as_one(tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "index", IDENTITY)
+    store.append(points(0, rows=1), {})
+    left = store.path / "temp-0123456789abcdef"
+    left.write_bytes(b"half")
+    make_old(left)
+    assert str(Store.repair(store.path)) == (
+        "removed 1 file that nothing refers to\nmanifest 1 lists 1 shard, intact: 1 point"
+    )

@@ -188,6 +188,11 @@ class TestViews:
         assert "found for 20 of 20 (100%, interval 83% to 100%)" in cohort.sentence
         assert "score (in 100%: 20 up by a median of 3.625 points)" in cohort.sentence
 
+    def test_few_queries_are_counted_in_words_that_fit(self, answers: ssba.results.Explanations) -> None:
+        there = [one for one in answers if one.status == "already_there"]
+        assert cohort_of(there[:1]).sentence == "1 query, already at the target."
+        assert cohort_of(there[:2]).sentence == "2 queries, all of them already at the target."
+
     def test_the_page_shows_columns_and_groups(self, cohort: Cohort) -> None:
         page = repr(cohort)
         assert "importance" in page

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ssba.arguments import counted
 from ssba.errors import BoundaryFileError
 from ssba.index.files.disk import MOST_TRIES, Folder, is_shard, is_temporary, no_number_left, telling
 from ssba.index.files.manifest import Manifest, Shard, UnreadableManifest
@@ -41,11 +42,16 @@ class Repaired:
             "this one listed are no longer part of the index"
             for number in self.damaged_manifests
         ]
-        said += [f"{self.rows_lost:,} points lost with the dropped shards"] * bool(self.rows_lost)
-        said += [f"removed {len(self.removed):,} files that nothing refers to"] * bool(self.removed)
-        said += [f"emptied {self.emptied:,} manifests that are out of date"] * bool(self.emptied)
-        state = f"manifest {self.manifest.number} lists {len(self.manifest.shards):,} shards, all intact"
-        return "\n".join([*(said or ["nothing to repair"]), f"{state}: {self.manifest.rows:,} points"])
+        lost, shards = counted(self.rows_lost, "point"), self.manifest.shards
+        said += [f"{lost} lost with what was dropped"] * bool(self.rows_lost)
+        said += [f"removed {counted(len(self.removed), 'file')} that nothing refers to"] * bool(self.removed)
+        old = "manifest that is" if self.emptied == 1 else "manifests that are"
+        said += [f"emptied {self.emptied:,} {old} out of date"] * bool(self.emptied)
+        intact = ", all intact" if len(shards) > 1 else ", intact" if shards else ""
+        state = f"manifest {self.manifest.number} lists {counted(len(shards), 'shard')}{intact}"
+        return "\n".join(
+            [*(said or ["nothing to repair"]), f"{state}: {counted(self.manifest.rows, 'point')}"]
+        )
 
 
 def repair(folder: Folder, older_than: float) -> Repaired:
@@ -87,7 +93,7 @@ def _highest_intact(folder: Folder) -> tuple[Manifest, tuple[int, ...]]:
         except UnreadableManifest:
             damaged.append(number)
     raise BoundaryFileError(
-        f"cannot repair {folder.path}: none of its {len(damaged):,} manifests is intact; take a "
+        f"cannot repair {folder.path}: none of its manifests is intact ({len(damaged):,} looked at); take a "
         "copy, or make the index anew"
     )
 

@@ -36,9 +36,10 @@ def _outcome(cohort: "Cohort") -> str:
     if not everyone.count:
         return "There are no queries."
     there = everyone.count - everyone.needed
-    sentences = f"{_queries(everyone.count)}, {there} of them already at the target."
-    if not there:
-        sentences = f"{_queries(everyone.count)}."
+    which = f"{there} of them "
+    if there == everyone.count:
+        which = "" if there == 1 else "all of them "
+    sentences = f"{_queries(everyone.count)}{f', {which}already at the target' if there else ''}."
     if not everyone.needed:
         return sentences
     sentences += f" A counterfactual was found for {everyone.found} of {everyone.needed} ({_share(everyone)})"
