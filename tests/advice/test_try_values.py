@@ -58,7 +58,7 @@ class TestVerdict:
         assert trial.reached
         assert trial.broken == ("x1 <= 8", "x0 <= x.x0 + 1")
         assert not trial.enough
-        assert "It breaks x1 <= 8 and x0 <= x.x0 + 1." in trial.sentence
+        assert 'It breaks "x1 <= 8" and "x0 <= x.x0 + 1".' in trial.sentence
 
     def test_too_many_changes_are_named(self) -> None:
         trial = trial_of({"x0": 9, "x1": 9}, max_changes=1)
@@ -96,19 +96,19 @@ class TestVerdict:
     def test_a_value_beyond_the_data_may_be_tried_and_is_pointed_out(self) -> None:
         trial = trial_of({"x1": 50})
         assert trial.enough
-        assert trial.outside == ("x1 50 lies beyond what the data show",)
+        assert trial.outside == ("x1 = 50 lies beyond what the data show",)
 
     def test_a_constraint_on_several_columns_does_not_hide_that(self) -> None:
         trial = trial_of({"x1": 50}, ["x1 - x2 <= 5"])
         assert trial.broken == ("x1 - x2 <= 5",)
-        assert trial.outside == ("x1 50 lies beyond what the data show",)
+        assert trial.outside == ("x1 = 50 lies beyond what the data show",)
 
     def test_a_declared_bound_always_holds(self) -> None:
         explainer = ssba.Explainer(plane, X, target=True, features={"x1": ssba.numeric(high=12)})
         trial = try_values(context_of(explainer, QUERY), {"x1": 50})
         assert trial.reached
         assert not trial.enough
-        assert trial.outside == ("x1 50 lies outside of what its column may hold",)
+        assert trial.outside == ("x1 = 50 lies outside of what its column may hold",)
         assert trial.answer is not None
         assert trial.answer.values["x1"] <= 12
 
@@ -117,7 +117,7 @@ class TestVerdict:
         trial = try_values(context_of(explainer, QUERY), {"x1": 9.3, "x2": 1.0})
         assert trial.reached
         assert not trial.enough
-        assert trial.outside == ("x1 9.3 lies between two steps of its column",)
+        assert trial.outside == ("x1 = 9.3 lies between two steps of its column",)
 
 
 class TestWhatIsMissing:

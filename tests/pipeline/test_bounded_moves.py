@@ -101,7 +101,7 @@ class TestScores:
         assert move.score is not None
         assert explanation.score is not None
         assert move.score > explanation.score
-        assert f"{move.score:.3g}" in explanation.sentence
+        assert f"to {move.score:.4g}; what stops" in explanation.sentence
 
     def test_it_works_toward_an_interval(self) -> None:
         explainer = ssba.Explainer(lambda rows: rows @ WEIGHTS, X, ssba.value_between(2.5, 3.0))

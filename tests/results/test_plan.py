@@ -62,6 +62,20 @@ class TestSentence:
             "Of the proposed changes exang from yes to no would not raise the score."
         )
 
+    def test_without_scores_it_does_not_speak_of_the_best_one(self) -> None:
+        step = replace(FIRST, score_before=None, score_after=None, gain=None)
+        plan = replace(PLAN, steps=(step,), reached=False, score=None)
+        assert plan.sentence.endswith(
+            "This is a directional improvement; the model gives no score to measure it by."
+        )
+
+    def test_a_score_that_falls_short_does_not_look_like_the_target(self) -> None:
+        target = "a probability of 'no disease' of at least 0.9"
+        step = replace(FIRST, score_after=0.899961)
+        plan = replace(PLAN, target=target, steps=(step,), reached=False)
+        assert "which it does not reach (score 0.25 to 0.89996):" in plan.sentence
+        assert "0.89996 " in repr(plan)
+
     def test_a_number_has_no_classes_to_name(self) -> None:
         steps = (replace(SECOND, prediction=118.5),)
         plan = replace(PLAN, prediction=130.25, target="a value of at most 120", steps=steps)
@@ -126,3 +140,12 @@ class TestRegressors:
         assert "predicted value  nearer by" in lines[-3]
         assert lines[-1].split()[-2:] == ["110", "+10"]
         assert "score" not in repr(self.PLAN)
+
+    def test_large_values_that_are_near_each_other_look_different(self) -> None:
+        step = replace(
+            self.STEP, prediction=780012.5, score_before=780011.75, score_after=780012.5, gain=25000.25
+        )
+        near = replace(PLAN, prediction=780011.75, score=780011.75, steps=(step,))
+        assert "(predicted value 780011.8 to 780012.5)" in near.sentence
+        assert "e+" not in repr(near)
+        assert "+25000" in repr(near)

@@ -130,6 +130,22 @@ def test_bounded_move_does_not_claim_a_flip() -> None:
     assert "turns" not in told
 
 
+def test_a_bounded_move_may_change_the_prediction_and_miss_the_probability() -> None:
+    target = "a probability of 'well' of at least 0.9"
+    assert BOUNDED.bounded is not None
+    moved = replace(BOUNDED.bounded, prediction="well", score=0.6893)
+    told = paragraph(replace(BOUNDED, target=target, bounded=moved))
+    assert f"the model then predicts well (score 0.6893), which does not reach {target}." in told
+    assert "still" not in told
+
+
+def test_long_numbers_are_shortened() -> None:
+    filled = answer({"chol": 285.99999123, "vessels": -0.1398549236535486})
+    told = paragraph(replace(FOUND, counterfactuals=(filled,)))
+    assert "lower chol from 286 to 285.99999 mg/dl and fill in vessels with -0.139855:" in told
+    assert action("a", 250000.5, 1234567.25, Wording()) == "raise a from 250000.5 to 1234567"
+
+
 def test_where_no_move_helps_none_is_told() -> None:
     assert "and none that gets closer to it" in paragraph(STAYS)
     assert "is to" not in paragraph(STAYS)

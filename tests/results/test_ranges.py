@@ -31,6 +31,14 @@ RANGES = Ranges(
         (interval(186, 212, low_is_limit=True, high_is_limit=True), "chol any allowed value"),
         (interval(186.5, 186.5), "chol 186.5 mg/dl"),
         (Interval("exang", "no", "no", "yes", "no"), "exang no"),
+        (
+            Interval("ends", "2022-11-01", "2022-12-08", "2023-01-31", "2022-12-01", low_is_limit=True),
+            "ends no later than 2022-12-08",
+        ),
+        (
+            Interval("ends", "2022-11-01", "2022-12-08", "2022-10-01", "2022-12-01", high_is_limit=True),
+            "ends no earlier than 2022-11-01",
+        ),
     ],
 )
 def test_an_interval_in_words(one: Interval, text: str) -> None:

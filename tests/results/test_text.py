@@ -55,7 +55,49 @@ class TestSentence:
         assert '"age == x.age"' in told
 
     def test_bounded_without_constraints_points_to_the_ranges(self) -> None:
-        assert "ranges of the data" in replace(BOUNDED, constraints=()).sentence
+        said = "only the ranges of the data limit the search, and a constraint with a bound beyond them"
+        told = replace(BOUNDED, constraints=()).sentence
+        assert f"; {said} widens them." in told
+        assert "relax" not in told
+        columns = tuple(
+            ssba.results.Column(name, "integer", step=1.0, data_low=20.0, data_high=high)
+            for name, high in (("constant", 20.0), ("max HR", 80.0))
+        )
+        named = replace(BOUNDED, bounded=STAY, constraints=(), columns=columns).sentence
+        assert named.startswith(
+            "No feasible row was found that reaches 'well', and no feasible move that gets closer than "
+            f'the query itself was found; {said}, such as "`max HR` <= 95", widens them.'
+        )
+
+    def test_where_there_are_only_levels_no_range_is_blamed(self) -> None:
+        column = ssba.results.Column("pain", "categorical", ("mild", "strong"))
+        told = replace(BOUNDED, constraints=(), columns=(column,)).sentence
+        assert "; only the levels of the columns limit the search." in told
+
+    def test_a_score_that_misses_the_target_does_not_look_like_it(self) -> None:
+        target = "a probability of 'well' of at least 0.9"
+        for score, shown in ((0.8996, "0.8996"), (0.899961, "0.89996"), (0.99961, "0.9996")):
+            told = replace(BOUNDED, target=target, bounded=replace(MOVE, score=score)).sentence
+            assert f"with the score going from 0.2 to {shown};" in told
+
+    def test_two_scores_look_different(self) -> None:
+        near = replace(BOUNDED, score=0.40001, bounded=replace(MOVE, score=0.40002))
+        assert "going from 0.40001 to 0.40002;" in near.sentence
+        same = replace(BOUNDED, score=0.0, bounded=replace(MOVE, score=0.0))
+        assert ", with the score staying at 0;" in same.sentence
+
+    def test_a_column_of_whole_numbers_is_told_in_about_whole_ones(self) -> None:
+        def told(**facts: Any) -> str:
+            column = ssba.results.Column("chol", weight=1.0, **facts)
+            return replace(BOUNDED, columns=(column,)).sentence
+
+        change = "as far as a change of chol by"
+        whole = {"kind": "integer", "step": 1.0, "unit": "mg/dl"}
+        assert f"{change} about 53 mg/dl," in told(scale=60.2, **whole)
+        assert f"{change} about 1.3 mg/dl," in told(scale=1.51, **whole)
+        assert f"{change} about 42 days," in told(kind="date", step=1.0, scale=47.5)
+        assert f"{change} 52.7 mg/dl," in told(kind="numeric", scale=60.2, unit="mg/dl")
+        assert f"{change} 612000 mg/dl," in told(kind="numeric", scale=7e5, unit="mg/dl")
 
     def test_bounded_names_missing_cells_that_might_be_filled(self) -> None:
         gap = replace(BOUNDED, query={**BOUNDED.query, "ca": None}, constraints=("age == x.age",))
@@ -176,8 +218,8 @@ class TestRepr:
             "pain        strong     mild",
             "ca          missing    1",
             "prediction  ill        well",
-            "score       0.2        0.731235",
-            "distance    0          1.23457",
+            "score       0.2        0.7312",
+            "distance    0          1.235",
             "",
             "1,234 model rows, 0.50 s, seed 0",
         ]
@@ -282,14 +324,14 @@ class TestProbabilities:
         found = replace(FOUND, goal=self.GOAL, target="probability of 'well' at least 0.7")
         assert found.sentence == (
             "Changing chol from 286 mg/dl to 240.123456789 mg/dl, pain from strong to mild and ca from "
-            "missing to 1 reaches probability of 'well' at least 0.7 (0.2 before, 0.731235 after) and "
+            "missing to 1 reaches probability of 'well' at least 0.7 (0.2 before, 0.7312 after) and "
             "changes the model's prediction from ill to well."
         )
 
     def test_a_prediction_that_stays_is_not_named(self) -> None:
         found = replace(FOUND, goal=self.GOAL, target="probability of 'well' at least 0.7", prediction="well")
         assert found.sentence.endswith(
-            "reaches probability of 'well' at least 0.7 (0.2 before, 0.731235 after)."
+            "reaches probability of 'well' at least 0.7 (0.2 before, 0.7312 after)."
         )
 
 
@@ -302,13 +344,21 @@ class TestRegressors:
         target = "a value of at least 130"
         found = replace(FOUND, prediction=120.25, score=120.25, target=target, counterfactuals=(self.MOVE,))
         assert "score" not in repr(found)
-        assert "prediction  120.25" in repr(found)
-        assert "reaches a value of at least 130 (120.25 before, 131.5 after)." in found.sentence
+        assert "prediction  120.2" in repr(found)
+        assert "reaches a value of at least 130 (120.2 before, 131.5 after)." in found.sentence
         assert "score" not in found._repr_html_()
+
+    def test_large_values_are_written_out_and_alike(self) -> None:
+        target = "a value of at least 1000000"
+        move = replace(self.MOVE, prediction=1000460.25, score=1000460.25)
+        found = replace(FOUND, prediction=780000.25, score=780000.25, target=target, counterfactuals=(move,))
+        assert "reaches a value of at least 1000000 (780000 before, 1000460 after)." in found.sentence
+        shown = (repr(found), found._repr_html_(), ssba.results.paragraph(found))
+        assert all("1000460" in one and "780000" in one and "e+0" not in one for one in shown)
 
     def test_a_bounded_move_has_a_predicted_value(self) -> None:
         bounded = replace(BOUNDED, prediction=120.25, score=120.25, bounded=self.MOVE)
-        assert ", with the predicted value going from 120 to 132;" in bounded.sentence
+        assert ", with the predicted value going from 120.2 to 131.5;" in bounded.sentence
 
 
 def test_an_empty_level_is_seen_in_quotes() -> None:
@@ -318,3 +368,9 @@ def test_an_empty_level_is_seen_in_quotes() -> None:
     assert found.sentence == "Changing c from '' to nan changes the model's prediction from False to True."
     assert "change c from '' to nan" in ssba.results.paragraph(found)
     assert show(" ") == "' '"
+
+
+def test_three_times_the_same_score_is_written_alike() -> None:
+    found = replace(FOUND, goal=TestProbabilities.GOAL, target="probability of 'well' at least 0.7")
+    shown = (found.sentence, repr(found), found._repr_html_(), ssba.results.paragraph(found))
+    assert all("0.7312" in one and "0.73123" not in one for one in shown)

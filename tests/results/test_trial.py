@@ -40,8 +40,8 @@ class TestSentence:
         )
 
     def test_what_stands_against_it(self) -> None:
-        trial = replace(TRIAL, broken=("chol within 5%",), outside=("chol 900 lies too high",), keeps=False)
-        assert "It breaks chol within 5%. chol 900 lies too high." in trial.sentence
+        trial = replace(TRIAL, broken=("chol within 5%",), outside=("chol = 900 lies too high",), keeps=False)
+        assert 'It breaks "chol within 5%". chol = 900 lies too high.' in trial.sentence
         assert "Still missing (the nearest answer does not keep every edit): thalach" in trial.sentence
 
     def test_no_way_from_there(self) -> None:

@@ -22,6 +22,7 @@ from ssba.results.certificate import (
     own_checks,
 )
 from ssba.results.explanation import Explanation, Status
+from ssba.results.numbers import short_value
 
 # Scores are shown in nine digits, of which the last depend on thread counts and libraries.
 _SAME_SCORE = 1e-6
@@ -142,4 +143,4 @@ def _promise_check(context: Context, name: str, z: Matrix, should_reach: bool) -
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)[:60]
+    return short_value(value) if isinstance(value, float) else repr(value)[:60]

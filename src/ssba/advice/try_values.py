@@ -137,10 +137,10 @@ def _outside(context: Context, held: Context, j: int, z: Matrix) -> str:
         return f"{name} has a value in the query, which cannot be taken away"
     value = cell(feature.value(float(z[j])), feature.unit)
     if not _is_on_grid(context.regions[0], j, z[j]):
-        return f"{name} {value} lies between two steps of its column"
+        return f"{name} = {value} lies between two steps of its column"
     if held.regions:
-        return f"{name} {value} lies beyond what the data show"
-    return f"{name} {value} lies outside of what its column may hold"
+        return f"{name} = {value} lies beyond what the data show"
+    return f"{name} = {value} lies outside of what its column may hold"
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
-from ssba.arguments import listing
+from ssba.arguments import counted, listing
 from ssba.columns.dates import step_words
 from ssba.columns.layout import Layout
 from ssba.json_form import JsonForm
 from ssba.results import notebook, tables
 from ssba.results.column import Column
-from ssba.results.text import cell, columns, show
+from ssba.results.numbers import short_value
+from ssba.results.text import cell, columns
 
 _MOST_LEVELS = 6
 
@@ -56,9 +57,9 @@ class ColumnTable(JsonForm, Sequence[Column]):
         """How many columns there are, and how many kinds the values decided."""
         by_values = sum(one.by_values for one in self.items)
         if not by_values:
-            return f"{len(self.items)} columns, of kinds that are declared or come from dtypes."
+            return f"{counted(len(self), 'column')}, of kinds that are declared or come from dtypes."
         return (
-            f"{len(self.items)} columns, {by_values} of them of a kind that comes from their values; "
+            f"{counted(len(self), 'column')}, {by_values} of them of a kind that comes from their values; "
             "Explainer(features={...}) takes other kinds."
         )
 
@@ -102,7 +103,7 @@ def _line(column: Column) -> tuple[str, ...]:
     if column.step is not None and column.kind == "date":
         step = step_words(column.step)
     unit = "days" if column.kind == "date" else None
-    scale = "" if cells["scale"] is None else show(column.scale, unit)
+    scale = "" if cells["scale"] is None else cell(short_value(column.scale), unit)
     return column.name, column.kind, cells["range"], step, cells["levels"], scale, column.why
 
 
@@ -116,5 +117,5 @@ def _range(column: Column) -> str:
     if low is None or high is None:
         return ""
     # Measurements have more digits than a table needs.
-    write = show if column.feature.is_real else cell
-    return f"{write(low)} to {write(high, column.unit)}"
+    shown = (short_value(low), short_value(high)) if column.feature.is_real else (low, high)
+    return f"{cell(shown[0])} to {cell(shown[1], column.unit)}"

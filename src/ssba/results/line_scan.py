@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssba.json_form import JsonForm
-from ssba.results.text import columns, is_value, show
+from ssba.results.numbers import Numbers
+from ssba.results.text import columns, is_value, said, show
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class LineScan(JsonForm):
         lines = [("share", "before", "after", "reaches the target")]
         for one in self.crossings:
             reaches = "yes" if one.reached else "no"
-            lines.append((f"{one.share:.2%}", show(one.before), show(one.after), reaches))
+            lines.append((f"{one.share:.2%}", *both_sides(one, self), reaches))
         return f"{self.sentence}\n\n{columns(lines)}"
 
 
@@ -98,3 +99,10 @@ def _words(crossing: Crossing, scan: LineScan) -> str:
     if before != after and not scan.gives_values:
         return f"from {before} to {after} {where}"
     return f"{scan.target} is {'reached' if crossing.reached else 'left'} {where}"
+
+
+def both_sides(crossing: Crossing, scan: LineScan) -> tuple[str, str]:
+    """Return what the model predicts before and after a crossing, so that the two look different."""
+    numbers = Numbers.of(scan.target, [crossing.before, crossing.after])
+    reached = crossing.reached
+    return said(crossing.before, numbers, not reached), said(crossing.after, numbers, reached)

@@ -38,16 +38,14 @@ def _answers(explanation: "Explanation") -> Markup:
     label = "counterfactual" if explanation.counterfactuals else "bounded move"
     several = len(answers) > 1
     heads = ["column", "query", *(f"{label} {i}" if several else label for i in range(1, len(answers) + 1))]
-    facts: list[tuple[str, list[Any]]] = [
-        ("prediction", [explanation.prediction, *(one.prediction for one in answers)]),
-        ("score", [explanation.score, *(one.score for one in answers)]),
-        ("distance", [0.0, *(one.distance for one in answers)]),
-    ]
+    predictions, scores = zip(*text.spoken(explanation), strict=True)
     rows = [_column(explanation, name) for name in explanation.query]
-    if text.is_value(explanation.prediction, explanation.score):
-        # A regressor's score is its prediction.
-        facts = [fact for fact in facts if fact[0] != "score"]
-    rows += [_fact(name, values) for name, values in facts if any(one is not None for one in values)]
+    rows.append(_fact("prediction", predictions))
+    # A regressor's score is its prediction.
+    has_scores = explanation.score is not None or any(one.score is not None for one in answers)
+    if has_scores and not text.is_value(explanation.prediction, explanation.score):
+        rows.append(_fact("score", scores))
+    rows.append(_fact("distance", ["0", *(text.show(one.distance) for one in answers)]))
     return table(f"The query beside its {label}{'s' if several else ''}", heads, rows)
 
 
@@ -60,8 +58,8 @@ def _column(explanation: "Explanation", name: str) -> list[Any]:
     return [name, text.cell(explanation.query[name], unit), *cells]
 
 
-def _fact(name: str, values: Sequence[Any]) -> list[Any]:
-    return [element("i", name), *(element("i", text.show(value)) for value in values)]
+def _fact(name: str, values: Sequence[str]) -> list[Any]:
+    return [element("i", name), *(element("i", value) for value in values)]
 
 
 def overview(explanations: "Explanations") -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ssba.json_form import JsonForm
-from ssba.results.text import columns, is_value, join, show, show_both
+from ssba.results.numbers import Numbers, signed
+from ssba.results.text import columns, is_value, join, said, show_both
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,12 @@ def change_words(changes: dict[str, tuple[Any, Any]], units: dict[str, str]) -> 
     return join(_change(name, both, units) for name, both in changes.items())
 
 
+def numbers_of(plan: Plan) -> Numbers:
+    """Return how a text about a plan writes its scores and predicted values."""
+    shown = [value for one in plan.steps for value in (one.score_before, one.score_after, one.prediction)]
+    return Numbers.of(plan.target, [plan.score, plan.prediction, *shown])
+
+
 def _change(name: str, both: tuple[Any, Any], units: dict[str, str]) -> str:
     now, then = show_both(*both, units.get(name))
     return f"{name} from {now} to {then}"
@@ -127,10 +134,10 @@ def _outcome(plan: Plan) -> str:
         return _nothing_to_do(plan)
     one = len(plan.steps) == 1
     count = "One step" if one else f"{len(plan.steps)} steps"
-    parts = "; ".join(_step_words(plan, step) for step in plan.steps)
-    last = plan.steps[-1]
+    parts = "; ".join(_steps_words(plan))
+    last, numbers = plan.steps[-1], numbers_of(plan)
     if not plan.reached:
-        score = _score_words(plan, plan.score, last.score_after)
+        score = _score_words(plan, plan.score, last)
         verb = "it does" if one else "they do"
         if last.reached:
             verb = f"{verb} reach, but not with all that was asked for beside it"
@@ -140,22 +147,30 @@ def _outcome(plan: Plan) -> str:
     leads = f"{count} {'leads' if one else 'lead'}"
     if last.prediction == plan.prediction or isinstance(last.prediction, float):
         return f"{leads} to {plan.target}: {parts}."
-    return f"{leads} from {show(plan.prediction)} to {show(last.prediction)}: {parts}."
+    then = said(last.prediction, numbers)
+    return f"{leads} from {said(plan.prediction, numbers, reached=False)} to {then}: {parts}."
 
 
 def _nothing_to_do(plan: Plan) -> str:
     if plan.reached:
-        return f"The model already predicts {show(plan.prediction)}, which reaches {plan.target}: no steps."
+        now = said(plan.prediction, numbers_of(plan))
+        return f"The model already predicts {now}, which reaches {plan.target}: no steps."
     return f"No step toward {plan.target} improves on the query as it is."
 
 
-def _step_words(plan: Plan, step: Step) -> str:
-    return change_words(step.changes, plan.units) + _score_words(plan, step.score_before, step.score_after)
+def _steps_words(plan: Plan) -> Iterable[str]:
+    reached = False
+    for step in plan.steps:
+        yield change_words(step.changes, plan.units) + _score_words(plan, step.score_before, step, reached)
+        reached = step.reached
 
 
-def _score_words(plan: Plan, before: float | None, after: float | None) -> str:
-    name = "predicted value" if gives_values(plan) else "score"
-    return "" if before is None or after is None else f" ({name} {before:.4g} to {after:.4g})"
+def _score_words(plan: Plan, before: float | None, step: Step, reached: bool = False) -> str:
+    """Write a score and that after a step; `reached` is whether the row with the first reached the target."""
+    if before is None or step.score_after is None:
+        return ""
+    name, numbers = "predicted value" if gives_values(plan) else "score", numbers_of(plan)
+    return f" ({name} {numbers.write(before, reached)} to {numbers.write(step.score_after, step.reached)})"
 
 
 def gives_values(plan: Plan) -> bool:
@@ -164,7 +179,9 @@ def gives_values(plan: Plan) -> bool:
 
 
 def _remarks(plan: Plan) -> Iterable[str]:
-    if plan.steps and not plan.reached:
+    if plan.steps and not plan.reached and plan.steps[-1].score_after is None:
+        yield "This is a directional improvement; the model gives no score to measure it by."
+    elif plan.steps and not plan.reached:
         best = "predicted value" if gives_values(plan) else "score"
         yield f"This is a directional improvement: the best {best} along this plan."
     if plan.left_out:
@@ -180,21 +197,18 @@ def _remarks(plan: Plan) -> Iterable[str]:
 
 
 def _table(plan: Plan) -> str:
+    numbers = numbers_of(plan)
     lines = [("step", "change", "score", "gain", "prediction")]
-    lines.append(("", "as it is", _score(plan.score), "", show(plan.prediction)))
+    now = said(plan.prediction, numbers, reached=False)
+    lines.append(("", "as it is", numbers.write(plan.score, reached=False), "", now))
     for number, step in enumerate(plan.steps, start=1):
-        change, gain = (
-            change_words(step.changes, plan.units),
-            "" if step.gain is None else f"{step.gain:+.3g}",
-        )
-        lines.append((str(number), change, _score(step.score_after), gain, show(step.prediction)))
+        gain = "" if step.gain is None else signed(step.gain)
+        score = numbers.write(step.score_after, step.reached)
+        then = said(step.prediction, numbers, step.reached)
+        lines.append((str(number), change_words(step.changes, plan.units), score, gain, then))
     if gives_values(plan):
         lines[0] = ("step", "change", "score", "nearer by", "predicted value")
         return columns([(number, change, value, gain) for number, change, _, gain, value in lines])
     if plan.score is not None:
         return columns(lines)
     return columns([(number, change, prediction) for number, change, _, _, prediction in lines])
-
-
-def _score(score: float | None) -> str:
-    return "" if score is None else show(score)

@@ -1,10 +1,14 @@
 """A prediction: what the model says about a row, and whether that is the target."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssba.json_form import JsonForm
-from ssba.results.text import is_value, show
+from ssba.results.numbers import Numbers
+from ssba.results.text import is_value, said
+
+if TYPE_CHECKING:
+    from ssba.results.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,17 @@ class Prediction(JsonForm):
     @property
     def sentence(self) -> str:
         """What the model says, in one sentence."""
-        said = self.score is None or is_value(self.prediction, self.score)
-        score = "" if said else f" (score {self.score:.4g})"
-        outcome = "which reaches" if self.reached else "which does not reach"
-        return f"The model predicts {show(self.prediction)}{score}, {outcome} {self.target}."
+        return f"The model predicts {says(self)}."
 
     def __repr__(self) -> str:
         return self.sentence
+
+
+def says(one: "Prediction | Trial") -> str:
+    """Say what the model predicts for a row, with its score, and whether that reaches the target."""
+    numbers = Numbers.of(one.target, [one.prediction, one.score])
+    predicted = said(one.prediction, numbers, one.reached)
+    shown = one.score is not None and not is_value(one.prediction, one.score)
+    score = f" (score {numbers.write(one.score, one.reached)})" if shown else ""
+    outcome = "which reaches" if one.reached else "which does not reach"
+    return f"{predicted}{score}, {outcome} {one.target}"

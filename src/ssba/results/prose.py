@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ssba.models.targets import Probability
 from ssba.results import text
 from ssba.results.column import signed_step
+from ssba.results.numbers import Numbers, short_value
 
 if TYPE_CHECKING:
     from ssba.results.explanation import Counterfactual, Explanation
@@ -18,6 +19,7 @@ CAUTION = "This explains the model: it does not say what causes what, and it is 
 
 _MOST_STEPS = 6
 _MOST_BINDINGS = 5
+_LONG_VALUE = 9
 
 Meanings = Mapping[str, str]
 
@@ -86,8 +88,10 @@ def sentences(
 ) -> list[str]:
     """Return the sentences of `paragraph`, without the caution at its end."""
     wording = wording_of(explanation, meanings)
-    parts = [*_outcome(explanation, wording), *_evidence(explanation)]
-    parts += _plan(plan, wording) if plan is not None else []
+    steps = () if plan is None else plan.steps
+    numbers = text.numbers_of(explanation, *(one.score_after for one in steps))
+    parts = [*_outcome(explanation, wording, numbers), *_evidence(explanation)]
+    parts += _plan(plan, wording, numbers) if plan is not None else []
     parts += _ranges(ranges, wording.meanings) if ranges is not None else []
     if why_not is not None:
         parts += _why_not(why_not)
@@ -96,14 +100,14 @@ def sentences(
     return parts
 
 
-def _outcome(explanation: "Explanation", wording: Wording) -> list[str]:
+def _outcome(explanation: "Explanation", wording: Wording, numbers: Numbers) -> list[str]:
     if explanation.best is not None:
-        return _found(explanation, explanation.best, wording)
+        return _found(explanation, explanation.best, wording, numbers)
     if explanation.bounded is not None and explanation.bounded.changes:
-        return _bounded(explanation, explanation.bounded, wording)
+        return _bounded(explanation, explanation.bounded, wording, numbers)
     if explanation.status.value == "bounded":
         return [
-            _now(explanation),
+            _now(explanation, numbers),
             f"Within the constraints no change was found that reaches {explanation.target}, and none that "
             "gets closer to it.",
         ]
@@ -111,13 +115,19 @@ def _outcome(explanation: "Explanation", wording: Wording) -> list[str]:
     return [explanation.sentence]
 
 
-def _now(explanation: "Explanation") -> str:
-    score = _score(explanation.score, explanation.prediction)
-    return f"The model predicts {text.show(explanation.prediction)} for this row{score}."
+def _now(explanation: "Explanation", numbers: Numbers) -> str:
+    score = ""
+    if explanation.score is not None and not text.is_value(explanation.prediction, explanation.score):
+        score = f" (score {numbers.write(explanation.score, reached=False)})"
+    return (
+        f"The model predicts {text.said(explanation.prediction, numbers, reached=False)} for this row{score}."
+    )
 
 
-def _found(explanation: "Explanation", best: "Counterfactual", wording: Wording) -> list[str]:
-    then = f"then it predicts {text.show(best.prediction)}{_score(best.score, best.prediction)}"
+def _found(
+    explanation: "Explanation", best: "Counterfactual", wording: Wording, numbers: Numbers
+) -> list[str]:
+    then = f"then it predicts {_said(best, numbers, reached=True)}"
     named = isinstance(explanation.goal, Probability) or isinstance(best.prediction, float)
     if named or best.prediction == explanation.prediction:
         then += f", which reaches {explanation.target}"
@@ -127,25 +137,40 @@ def _found(explanation: "Explanation", best: "Counterfactual", wording: Wording)
             f"The nearest feasible change that was found with {text.join(explanation.options.limits)} is to"
         )
     parts = [
-        _now(explanation),
+        _now(explanation, numbers),
         f"{nearest} {actions(best.changes, wording)}: {then}.",
         "All other values stay as they are, and every constraint is met.",
     ]
-    others = [f"{one.distance:.4g}" for one in explanation.counterfactuals[1:]]
+    others = [text.show(one.distance) for one in explanation.counterfactuals[1:]]
     if others:
         where = "distances" if len(others) > 1 else "a distance"
-        parts.append(f"Other answers lie at {where} of {text.join(others)}, this one at {best.distance:.4g}.")
+        this = text.show(best.distance)
+        parts.append(f"Other answers lie at {where} of {text.join(others)}, this one at {this}.")
     return parts
 
 
-def _bounded(explanation: "Explanation", move: "Counterfactual", wording: Wording) -> list[str]:
-    still = "" if explanation.bounded_flips else "still "
-    then = f"the model then {still}predicts {text.show(move.prediction)}{_score(move.score, move.prediction)}"
+def _said(move: "Counterfactual", numbers: Numbers, reached: bool) -> str:
+    """Write what the model predicts, with its score in brackets where that is not the prediction."""
+    predicted = text.said(move.prediction, numbers, reached)
+    if move.score is None or text.is_value(move.prediction, move.score):
+        return predicted
+    return f"{predicted} (score {numbers.write(move.score, reached)})"
+
+
+def _bounded(
+    explanation: "Explanation", move: "Counterfactual", wording: Wording, numbers: Numbers
+) -> list[str]:
+    flips = explanation.bounded_flips
+    still = "still " if move.prediction == explanation.prediction and not flips else ""
+    then = f"the model then {still}predicts {_said(move, numbers, flips)}"
+    # The prediction alone does not tell that a probability, or a number, that was asked for is missed.
+    if not still and not flips:
+        then += f", which does not reach {explanation.target}"
     target = explanation.target
     if explanation.options.limits:
         target += f" with {text.join(explanation.options.limits)}"
     return [
-        _now(explanation),
+        _now(explanation, numbers),
         f"Within the constraints no change was found that reaches {target}.",
         f"The feasible move that comes nearest to it is to {actions(move.changes, wording)}: {then}.",
     ]
@@ -154,7 +179,8 @@ def _bounded(explanation: "Explanation", move: "Counterfactual", wording: Wordin
 def _evidence(explanation: "Explanation") -> list[str]:
     shown = explanation.evidence
     if shown.proof == "optimal" and shown.lower_bound is not None:
-        return [f"It is proved that no feasible row nearer than {shown.lower_bound:.4g} reaches the target."]
+        bound = text.show(shown.lower_bound)
+        return [f"It is proved that no feasible row nearer than {bound} reaches the target."]
     if shown.proof == "unreachable":
         return ["It is proved that no feasible row reaches the target."]
     if shown.proof == "exhausted":
@@ -170,17 +196,20 @@ def _evidence(explanation: "Explanation") -> list[str]:
     return parts
 
 
-def _plan(plan: "Plan", wording: Wording) -> list[str]:
+def _plan(plan: "Plan", wording: Wording, numbers: Numbers) -> list[str]:
     if len(plan.steps) < 2:
         return []
-    words = [_step(step, wording) for step in plan.steps[:_MOST_STEPS]]
+    words = [_step(step, wording, numbers) for step in plan.steps[:_MOST_STEPS]]
     more = ", and so on" if len(plan.steps) > _MOST_STEPS else ""
     return [f"Step by step: first {', then '.join(words)}{more}."]
 
 
-def _step(step: "Step", wording: Wording) -> str:
+def _step(step: "Step", wording: Wording, numbers: Numbers) -> str:
+    what = actions(step.changes, wording)
+    if step.score_after is None:
+        return what
     number = "predicted value" if text.is_value(step.prediction, step.score_after) else "score"
-    return f"{actions(step.changes, wording)}{_score(step.score_after, number=number)}"
+    return f"{what} ({number} {numbers.write(step.score_after, step.reached)})"
 
 
 def _ranges(ranges: "Ranges", meanings: Meanings) -> list[str]:
@@ -189,7 +218,7 @@ def _ranges(ranges: "Ranges", meanings: Meanings) -> list[str]:
     held = text.join(
         meanings.get(one.column, one.column) + one.text.removeprefix(one.column) for one in ranges.intervals
     )
-    share = "all of" if ranges.held == 1 else f"a share of {ranges.held:.4g} of"
+    share = "all of" if ranges.held == 1 else f"a share of {text.show(ranges.held)} of"
     return [
         f"These values need not be met exactly: {share} {ranges.n_samples:,} rows drawn with {held} reached "
         f"{ranges.target}."
@@ -203,7 +232,7 @@ def _why_not(why: "WhyNot") -> list[str]:
         others = ", among others" if len(why.bindings) > _MOST_BINDINGS else ""
         parts.append(f"What holds it back: {named}{others}.")
     if why.best is not None:
-        far = "" if why.best.distance is None else f", at a distance of {why.best.distance:.4g}"
+        far = "" if why.best.distance is None else f", at a distance of {text.show(why.best.distance)}"
         parts.append(f"{why.best.claim}{far}: {text.join(why.best.words)}.")
     return parts
 
@@ -230,9 +259,19 @@ def action(name: str, before: Any, after: Any, wording: Wording) -> str:
     meaning, unit = wording.meanings.get(name), wording.units.get(name)
     called = f"{meaning} ({name})" if meaning else name
     if before is None:
-        return f"fill in {called} with {text.cell(after, unit)}"
+        return f"fill in {called} with {_value(after, unit=unit)}"
     word = direction_of(name, before, after, wording)
-    return f"{word} {called} from {text.cell(before)} to {text.cell(after, unit)}"
+    return f"{word} {called} from {_value(before, after)} to {_value(after, before, unit)}"
+
+
+def _value(value: Any, other: Any = None, unit: str | None = None) -> str:
+    """Write a value for reading: a long number in six digits, or in those that tell it from the other one."""
+    if not isinstance(value, float):
+        return text.cell(value, unit)
+    full = text.cell(value)
+    if len(full) <= _LONG_VALUE:
+        return text.cell(value, unit)
+    return text.cell(short_value(value, *([other] if isinstance(other, float) else [])), unit)
 
 
 def direction_of(name: str, before: Any, after: Any, wording: Wording) -> str:
@@ -255,17 +294,3 @@ def direction(before: Any, after: Any, order: Sequence[Any] = ()) -> str:
     if step is None:
         return "change"
     return "raise" if step > 0 else "lower"
-
-
-def _score(score: float | None, prediction: Any = None, number: str = "score") -> str:
-    """Write a score in brackets; nothing where it is the prediction, which was said already."""
-    return "" if score is None or text.is_value(prediction, score) else f" ({number} {short(score)})"
-
-
-def short(score: float | None) -> str:
-    """Write a score in four digits.
-
-    >>> short(0.342511), short(None)
-    ('0.3425', 'none')
-    """
-    return "none" if score is None else f"{score:.4g}"

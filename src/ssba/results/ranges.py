@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ssba.columns.dates import day_number
 from ssba.json_form import JsonForm
 from ssba.results.text import cell, columns, join
 
@@ -42,15 +43,19 @@ class Interval:
 
         >>> Interval("chol", 186, 212, 240, 210, low_is_limit=True, unit="mg/dl").text
         'chol at most 212 mg/dl'
+        >>> Interval("signed", "2022-11-01", "2022-12-08", "2023-01-31", "2022-12-01", low_is_limit=True).text
+        'signed no later than 2022-12-08'
         """
         if self.low == self.high:
             return f"{self.column} {cell(self.low, self.unit)}"
         if self.low_is_limit and self.high_is_limit:
             return f"{self.column} any allowed value"
+        is_date = isinstance(self.low, str) and day_number(self.low) is not None
         if self.low_is_limit:
-            return f"{self.column} at most {cell(self.high, self.unit)}"
+            return f"{self.column} {'no later than' if is_date else 'at most'} {cell(self.high, self.unit)}"
         if self.high_is_limit:
-            return f"{self.column} at least {cell(self.low, self.unit)}"
+            least = "no earlier than" if is_date else "at least"
+            return f"{self.column} {least} {cell(self.low, self.unit)}"
         return f"{self.column} {cell(self.low)} to {cell(self.high, self.unit)}"
 
 

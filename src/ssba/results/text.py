@@ -11,11 +11,15 @@ from ssba.arguments import listing
 from ssba.constraints.language.parser import constraint
 from ssba.constraints.language.tree import column_text
 from ssba.constraints.language.tree import columns as constraint_columns
+from ssba.constraints.relaxing.ladder import plain, short_between
 from ssba.errors import ConstraintError
 from ssba.models.targets import Probability
 from ssba.results.broken import broken_by_query
+from ssba.results.numbers import Numbers, short
 
 _MOST_LISTED = 5
+# From so many steps on, an amount is told in whole ones.
+_MANY_STEPS = 10
 # Numbers with more digits than this may be those of 32 bits, the largest of which is this.
 _LONG, _MOST_SINGLE = 12, 3e38
 
@@ -92,17 +96,43 @@ def is_value(prediction: Any, score: float | None) -> bool:
     return isinstance(prediction, float) and prediction == score
 
 
+def numbers_of(explanation: "Explanation", *more: Any) -> Numbers:
+    """Return how a text about a result writes its scores and predicted values; `more` are others in it."""
+    shown = [value for one in explanation.answers for value in (one.prediction, one.score)]
+    return Numbers.of(explanation.target, [explanation.prediction, explanation.score, *shown, *more])
+
+
+def said(prediction: Any, numbers: Numbers, reached: bool = True) -> str:
+    """Write what the model predicts: a label, or a number as the text writes its numbers."""
+    return numbers.write(prediction, reached) if isinstance(prediction, float) else show(prediction)
+
+
+def spoken(explanation: "Explanation") -> list[tuple[str, str]]:
+    """Return what the model predicts, and the score, in words: for the query, and for each answer."""
+    numbers = numbers_of(explanation)
+    reached = bool(explanation.counterfactuals) or explanation.bounded_flips
+    there = explanation.status.value == "already_there"
+    rows: list[tuple[Explanation | Counterfactual, bool]] = [(explanation, there)]
+    rows += [(one, reached) for one in explanation.answers]
+    return [(said(one.prediction, numbers, flag), numbers.write(one.score, flag)) for one, flag in rows]
+
+
 def _found(explanation: "Explanation") -> str:
     best = explanation.best
     if best is None:
         return f"A counterfactual that reaches {explanation.target} was found, but is not in this result."
     changes = join(_change(explanation, name, *both) for name, both in best.changes.items())
-    turned = f"changes the model's prediction from {show(explanation.prediction)} to {show(best.prediction)}"
+    numbers = numbers_of(explanation)
+    turned = (
+        f"changes the model's prediction from {said(explanation.prediction, numbers, reached=False)} to "
+        f"{said(best.prediction, numbers)}"
+    )
     stays = best.prediction == explanation.prediction
     if not isinstance(explanation.goal, Probability) and not stays and not isinstance(best.prediction, float):
         return f"Changing {changes} {turned}."
     known = explanation.score is not None and best.score is not None
-    scores = f" ({show(explanation.score)} before, {show(best.score)} after)" if known else ""
+    before, after = numbers.write(explanation.score, reached=False), numbers.write(best.score)
+    scores = f" ({before} before, {after} after)" if known else ""
     also = "" if stays or isinstance(best.prediction, float) else f" and {turned}"
     return f"Changing {changes} reaches {explanation.target}{scores}{also}."
 
@@ -118,33 +148,53 @@ def _bounded(explanation: "Explanation") -> str:
     found = "reaches" if explanation.evidence.proof else "was found that reaches"
     if move is None or not move.changes:
         return (
-            f"No feasible row {found} {wished}, and no feasible move that gets closer than the query itself; "
-            f"{_stops(explanation)}.{_missing(explanation)}"
+            f"No feasible row {found} {wished}, and no feasible move that gets closer than the "
+            f"query itself was found; {_stops(explanation)}.{_missing(explanation)}"
         )
-    left = score = ""
+    left = ""
     if explanation.bounded_flips:
         left = f" and reaches {explanation.target} without that"
     elif move.distance_to_boundary is not None:
         left = f" and stays {_to_boundary(explanation, move)}"
-    if explanation.score is not None and move.score is not None:
-        number = "predicted value" if is_value(move.prediction, move.score) else "score"
-        score = f", with the {number} going from {explanation.score:.3g} to {move.score:.3g}"
     return (
         f"No feasible row {found} {wished}. The bounded move changes "
-        f"{join(move.changes)}{left}{score}; {_stops(explanation)}.{_missing(explanation)}"
+        f"{join(move.changes)}{left}{_score_moved(explanation, move)}; {_stops(explanation)}."
+        f"{_missing(explanation)}"
     )
+
+
+def _score_moved(explanation: "Explanation", move: "Counterfactual") -> str:
+    if explanation.score is None or move.score is None:
+        return ""
+    number = "predicted value" if is_value(move.prediction, move.score) else "score"
+    numbers = numbers_of(explanation)
+    before = numbers.write(explanation.score, reached=False)
+    if move.score == explanation.score:
+        return f", with the {number} staying at {before}"
+    after = numbers.write(move.score, reached=explanation.bounded_flips)
+    return f", with the {number} going from {before} to {after}"
 
 
 def _to_boundary(explanation: "Explanation", move: "Counterfactual") -> str:
     """Say what is left to the boundary, and how far that is in the units of a column."""
     far = move.distance_to_boundary or 0.0
-    words = f"at a distance of {far:.3g} from the boundary"
+    words = f"at a distance of {show(float(f'{far:.3g}'))} from the boundary"
     numbers = [one for one in explanation.columns if not one.feature.has_levels]
     if not numbers:
         return f"{words}, where one changed level counts 1"
     one = next((one for one in numbers if one.name in move.changes), numbers[0])
-    amount = show(float(f"{far * one.scale / one.weight:.3g}"), one.unit)
-    return f"{words}, as far as a change of {one.name} by {amount}"
+    return f"{words}, as far as a change of {one.name} by {_amount(far * one.scale / one.weight, one)}"
+
+
+def _amount(size: float, column: "Column") -> str:
+    """Write how far a column would have to change; where it goes in steps, its values lie beside that."""
+    is_date = column.kind == "date"
+    unit = "days" if is_date else column.unit
+    if column.step is None and not is_date:
+        return show(float(f"{size:.3g}"), unit)
+    step = column.step or 1.0
+    steps = size / step
+    return f"about {show(round(steps) * step if steps >= _MANY_STEPS else float(f'{size:.2g}'), unit)}"
 
 
 def short_of_target(explanation: "Explanation") -> str:
@@ -158,7 +208,35 @@ def _stops(explanation: "Explanation") -> str:
     """Name what stands between the bounded move and the boundary; all that may be relaxed if unknown."""
     if explanation.obstacles:
         return f"what stops it: {obstacle_words(explanation.obstacles)}"
-    return f"relax a constraint to get further: {_listed(_relaxable(explanation))}"
+    relaxable = _relaxable(explanation)
+    return f"relax a constraint to get further: {quoted(relaxable)}" if relaxable else _ranges(explanation)
+
+
+def _ranges(explanation: "Explanation") -> str:
+    """Say what limits a search without constraints, and how it is widened, with a column of the data."""
+    columns = explanation.columns
+    if columns and all(one.feature.has_levels for one in columns):
+        return "only the levels of the columns limit the search"
+    example = next(filter(None, map(_wider_bound, columns)), None)
+    such = f', such as "{example}",' if example else ""
+    return (
+        f"only the ranges of the data limit the search, and a constraint with a bound beyond them{such} "
+        "widens them"
+    )
+
+
+def _wider_bound(column: "Column") -> str | None:
+    """Return a bound beyond the data of a column of numbers; None where it has another end, or varies not."""
+    feature, low, high = column.feature, column.data_low, column.data_high
+    if feature.has_levels or column.kind == "date" or column.high is not None or low is None or high is None:
+        return None
+    if feature.is_constant:
+        return None
+    room = high - low
+    end = short_between(high + room / 10, high + room / 2)
+    if column.step:
+        end = (math.floor(high / column.step) + math.ceil(room / 4 / column.step)) * column.step
+    return f"{column_text(column.name)} <= {cell(plain(float(f'{end:.12g}')))}"
 
 
 def obstacle_words(obstacles: "Sequence[Obstacle]") -> str:
@@ -241,19 +319,19 @@ def clash_words(clash: Sequence[str]) -> str:
     ('No row can meet the constraint "a >= 5"', '"a >= 5" and "a <= 3" contradict each other')
     """
     if len(clash) == 1:
-        return f"No row can meet the constraint {_listed(clash)}"
-    return f"No row can meet the constraints at once: {_listed(clash)} contradict each other"
+        return f"No row can meet the constraint {quoted(clash)}"
+    return f"No row can meet the constraints at once: {quoted(clash)} contradict each other"
 
 
 def _already_there(explanation: "Explanation") -> str:
-    now = show(explanation.prediction)
+    now = said(explanation.prediction, numbers_of(explanation))
     reaches = f"The model already predicts {now}, which reaches {explanation.target}: nothing to change."
     broken = broken_by_query(explanation)
     if not broken:
         return reaches
     them = "it" if len(broken) == 1 else "them"
     return (
-        f"{reaches} The row itself breaks {_listed(broken)}; constraints are about proposed rows, so none "
+        f"{reaches} The row itself breaks {quoted(broken)}; constraints are about proposed rows, so none "
         f"that meets {them} was looked for."
     )
 
@@ -270,7 +348,7 @@ def _out_of_budget(explanation: "Explanation") -> str:
     if explanation.stopped not in _MORE:
         return (
             f"No feasible row was found that reaches {_wished(explanation)}, nor a bounded move, but it is "
-            f"not certain that there is none; relax a constraint: {_listed(_relaxable(explanation))}."
+            f"not certain that there is none; {_stops(explanation)}."
         )
     return (
         f"The {_spent(explanation)} ran out before any feasible row reached "
@@ -282,7 +360,7 @@ def evidence_sentence(evidence: "Evidence") -> str:
     """Say what speaks for there being no nearer answer; empty where nothing was shown."""
     words = _shown(evidence)
     if evidence.lower_bound and not evidence.proof:
-        words += f" No feasible row nearer than {evidence.lower_bound:.4g} can reach it."
+        words += f" No feasible row nearer than {short(evidence.lower_bound)} can reach it."
     if evidence.reading_contradicted:
         words += " The model contradicts what was read from its inside, so nothing was proved from there."
     if evidence.unproved:
@@ -292,7 +370,9 @@ def evidence_sentence(evidence: "Evidence") -> str:
 
 def _shown(evidence: "Evidence") -> str:
     if evidence.proof == "optimal" and evidence.lower_bound is not None:
-        return f"Proved optimal: no feasible row nearer than {evidence.lower_bound:.4g} reaches the target."
+        return (
+            f"Proved optimal: no feasible row nearer than {short(evidence.lower_bound)} reaches the target."
+        )
     if evidence.proof == "unreachable":
         return "Proved: no feasible row reaches the target."
     if evidence.proof == "exhausted":
@@ -302,13 +382,13 @@ def _shown(evidence: "Evidence") -> str:
         rows = "row" if evidence.drawn == 1 else "rows"
         return (
             f"At 95% confidence under {percent_above(evidence.share)} of the feasible region nearer "
-            f"than {evidence.nearer_than:.4g} reaches the target "
+            f"than {short(evidence.nearer_than)} reaches the target "
             f"({evidence.drawn:,} {rows} drawn there, none did)."
         )
     if evidence.asked_nearer and evidence.nearer_than is not None:
         return (
             f"The search asked about {evidence.asked_nearer:,} feasible rows nearer than "
-            f"{evidence.nearer_than:.4g}; none reached the target."
+            f"{short(evidence.nearer_than)}; none reached the target."
         )
     return ""
 
@@ -348,8 +428,12 @@ def percent_above(share: float) -> str:
 def report(explanation: "Explanation") -> str:
     """Return a readable page for the terminal: the sentence, the changes, how it was found."""
     parts = [f"{explanation.status.value}: {sentence(explanation)}"]
-    answers = explanation.counterfactuals or ((explanation.bounded,) if explanation.bounded else ())
-    parts += [_table(explanation, answer) for answer in answers if answer.changes]
+    before, *after = spoken(explanation)
+    parts += [
+        _table(explanation, answer, (before, then))
+        for answer, then in zip(explanation.answers, after, strict=True)
+        if answer.changes
+    ]
     parts += shown_lines(explanation)
     parts += kinds_line(explanation)
     parts.append(
@@ -358,14 +442,15 @@ def report(explanation: "Explanation") -> str:
     return "\n\n".join(parts)
 
 
-def _table(explanation: "Explanation", answer: "Counterfactual") -> str:
+def _table(explanation: "Explanation", answer: "Counterfactual", model: Sequence[tuple[str, str]]) -> str:
+    (predicted, score), (predicted_then, score_then) = model
     lines = [("column", "now", "proposed")]
     for name, (before, after) in answer.changes.items():
         lines.append((name, *show_both(before, after, explanation.units.get(name))))
-    lines.append(("prediction", show(explanation.prediction), show(answer.prediction)))
+    lines.append(("prediction", predicted, predicted_then))
     has_score = explanation.score is not None and answer.score is not None
     if has_score and not is_value(answer.prediction, answer.score):
-        lines.append(("score", show(explanation.score), show(answer.score)))
+        lines.append(("score", score, score_then))
     lines.append(("distance", "0", show(answer.distance)))
     if answer.distance_to_data is not None:
         lines.append(("distance to data", "", show(answer.distance_to_data)))
@@ -444,7 +529,7 @@ def show(value: Any, unit: str | None = None) -> str:
     """
     if value is None:
         return "missing"
-    written = f"{value:.6g}" if isinstance(value, float) else str(value)
+    written = short(value) if isinstance(value, float) else str(value)
     if not written.strip():
         return repr(written)
     return f"{written} {unit}" if unit else written
@@ -484,9 +569,12 @@ def constant_columns(names: Sequence[str]) -> str:
     )
 
 
-def _listed(constraints: Sequence[str]) -> str:
-    if not constraints:
-        return 'there are none but the ranges of the data, which a bound, as in "chol <= 600", widens'
+def quoted(constraints: Sequence[str]) -> str:
+    """List constraints, or limits set by options, each in quotes; the first few of many.
+
+    >>> print(quoted(["a <= 3", "max_changes=2"]))
+    "a <= 3" and "max_changes=2"
+    """
     shown = [f'"{one}"' for one in constraints[:_MOST_LISTED]]
     more = len(constraints) - len(shown)
     return join([*shown, f"{more} more"] if more else shown)

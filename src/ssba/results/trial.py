@@ -7,7 +7,8 @@ from typing import Any
 from ssba.json_form import JsonForm
 from ssba.results.explanation import Counterfactual
 from ssba.results.plan import change_words
-from ssba.results.text import cell, columns, is_value, join, show, show_both
+from ssba.results.prediction import says
+from ssba.results.text import cell, columns, join, quoted, show_both
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,12 @@ class Trial(JsonForm):
 def _verdict(trial: Trial) -> str:
     edits = join(f"{name} = {cell(after, trial.units.get(name))}" for name, (_, after) in trial.tried.items())
     edited = f"With {edits}" if trial.tried else "With nothing edited"
-    said = trial.score is None or is_value(trial.prediction, trial.score)
-    score = "" if said else f" (score {trial.score:.4g})"
-    outcome = "which reaches" if trial.reached else "which does not reach"
-    return f"{edited} the model predicts {show(trial.prediction)}{score}, {outcome} {trial.target}."
+    return f"{edited} the model predicts {says(trial)}."
 
 
 def _objections(trial: Trial) -> Iterable[str]:
     if trial.broken:
-        yield f"It breaks {join(trial.broken)}."
+        yield f"It breaks {quoted(trial.broken)}."
     if trial.outside:
         yield f"{join(trial.outside)}."
 

@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 from ssba.json_form import JsonForm
 from ssba.results.plan import change_words
-from ssba.results.text import capital, clash_words, columns, join, show
+from ssba.results.text import capital, clash_words, columns, join, quoted, show
 
 DATA_RANGE = " (the range of the data)"
 """Ends the name of a limit that no constraint sets, but the lowest or highest value in the data."""
 
 _MOST_TOLD = 3
-_MOST_BINDINGS = 5
 
 
 @dataclass(frozen=True)
@@ -204,7 +203,7 @@ def _obstacle(why: WhyNot) -> str:
     if not why.bindings:
         return f"No feasible row was found that reaches {why.target}, and no constraint alone holds it back."
     verb = "holds" if len(why.bindings) == 1 else "hold"
-    named = _quoted([one.constraint for one in why.bindings])
+    named = quoted([one.constraint for one in why.bindings])
     return f"No feasible row was found that reaches {why.target}; {named} {verb} it back."
 
 
@@ -224,12 +223,6 @@ def _nothing_flips(why: WhyNot) -> str:
 def _told(one: Relaxation) -> str:
     distance = "" if one.distance is None else f" (distance {show(one.distance)})"
     return f"{join(one.words)}{distance}"
-
-
-def _quoted(texts: Sequence[str]) -> str:
-    shown = [f'"{one}"' for one in texts[:_MOST_BINDINGS]]
-    more = len(texts) - len(shown)
-    return join([*shown, f"{more} more"] if more else shown)
 
 
 def _table(relaxations: Sequence[Relaxation]) -> str:

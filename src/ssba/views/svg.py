@@ -4,9 +4,11 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 from ssba.html import Markup, element, joined
+from ssba.results.numbers import Numbers, short, signed
 from ssba.views.picture import Picture
 
 if TYPE_CHECKING:
@@ -237,10 +239,11 @@ def steps_picture(places: Sequence[Place], name: str, title: str = "") -> Pictur
     is_named = steps <= _MOST_NAMED
     gap = max(112.0, 728 / len(places)) if is_named else 660 / steps
     width = gap * len(places) + 2 * _EDGE if is_named else 760.0
-    told = "; ".join(f"{one.change}: {one.score:.4g}" for one in places)
+    numbers = Numbers.of(name, [one.score for one in places])
+    told = "; ".join(f"{one.change}: {numbers.write(one.score, one.reached)}" for one in places)
     sheet = _Sheet(width, title, f"{name}, {told}")
     left = (width - gap * steps) / 2
-    drawn, base = _stair(places, left, gap)
+    drawn, base = _stair(places, left, gap, numbers)
     sheet.add(joined([_text(_EDGE, 12, cut(name, 95)), drawn]), base)
     sheet.add(_rule(_EDGE, -16, width - _EDGE), 0)
     sheet.add(*(_names_below if is_named else _list_below)(places, left, gap))
@@ -269,7 +272,7 @@ def _every(count: int, step: int) -> list[int]:
     return [*(number for number in range(0, count - 1, step) if count - 1 - number >= step), count - 1]
 
 
-def _stair(places: Sequence[Place], left: float, gap: float) -> tuple[Markup, float]:
+def _stair(places: Sequence[Place], left: float, gap: float, numbers: Numbers) -> tuple[Markup, float]:
     top, high = 62.0, 120.0
     scores = [one.score for one in places]
     room = (max(scores) - min(scores)) or 1.0
@@ -283,12 +286,12 @@ def _stair(places: Sequence[Place], left: float, gap: float) -> tuple[Markup, fl
     words, lowest = [], top + high + 12
     for number in _every(len(places), math.ceil(58 / gap)):
         (x, y), one = spots[number], places[number]
-        gain = "" if one.gain is None else f"{one.gain:+.3g}"
+        gain = "" if one.gain is None else signed(one.gain)
         # The stair comes down to this place, so that there is room below it only.
         falls = number > 0 and y > spots[number - 1][1]
         first, second = (y + 21, y + 35) if falls else (y - 12, y - 26)
         lowest = max(lowest, second + 6)
-        words += [_text(x, first, f"{one.score:.4g}", "strong over", "middle")]
+        words += [_text(x, first, numbers.write(one.score, one.reached), "strong over", "middle")]
         words += [_text(x, second, gain, "small over", "middle")] if gain else []
     return joined([_path(way, "curve"), *marks, *words]), lowest + 34
 
@@ -332,8 +335,8 @@ def distances_picture(
     left, right, top, base = 64.0, 716.0, 30.0, 230.0
     farthest = max(max(values) for values in groups.values())
     farthest = farthest if farthest > 1e-99 else 1.0
-    halves = {label: sorted(values)[(len(values) - 1) // 2] for label, values in groups.items()}
-    told = "; ".join(f"{label}: half within {half:.3g}" for label, half in halves.items())
+    halves = {label: median(values) for label, values in groups.items()}
+    told = "; ".join(f"{label}: half within {short(half)}" for label, half in halves.items())
     sheet = _Sheet(740, title, f"{upward}, {told}")
 
     def place(distance: float) -> float:
@@ -343,7 +346,7 @@ def distances_picture(
     for percent in (0, 25, 50, 75, 100):
         y = base - (base - top) * percent / 100
         parts += [_rule(left, y, right), _text(left - 8, y + 4, f"{percent}%", None, "end")]
-    parts += [_text(place(one), base + 20, f"{one:.4g}", None, "middle") for one in _ticks(farthest)]
+    parts += [_text(place(one), base + 20, short(one), None, "middle") for one in _ticks(farthest)]
     looks = [_CURVES[number % len(_CURVES)] for number in range(len(groups))]
     for values, look in zip(groups.values(), looks, strict=True):
         # Of rows at one pixel only the last is drawn, so that a large data set makes no large picture.

@@ -37,6 +37,7 @@ from tests.views.support import (
 
 import ssba
 from ssba import extras
+from ssba.results.cohort.intervals import quantiles
 from ssba.results.cohort.summary import cohort_of
 from ssba.results.line_scan import Crossing, LineScan
 from ssba.views import charts
@@ -495,6 +496,11 @@ class TestDistanceChart:
         assert ways[0] == "M64 230H145.5V180.0H227.0V130.0H308.5V80.0H390.0V30.0H716"
         assert ways[1] == "M64 230H104.8V130.0H716.0V30.0H716"
         assert told(picture)[-2:] == ["ill (4 rows)", "well (2 rows)"]
+
+    def test_half_lie_within_the_median_of_the_table(self) -> None:
+        distances = [0.25, 1.0, 2.0, 4.5]
+        picture = distance_chart({"ill": distances})
+        assert f"half within {quantiles(distances)['median']:g}" in picture.title
 
     def test_axes_are_named_with_the_unit_and_have_round_numbers(self) -> None:
         shown = told(distance_chart({"all": [0.0, 1.0, 2.0, 2.3]}, unit="sd"))

@@ -66,7 +66,7 @@ def distance_chart(distances: Mapping[str, Sequence[float]], *, unit: str = "", 
     --------
     >>> from ssba.views.charts import distance_chart
     >>> distance_chart({"disease": [0.2, 1.4, 2.0], "no disease": [0.7, 0.9]}).title
-    'rows within that distance, disease (3 rows): half within 1.4; no disease (2 rows): half within 0.7'
+    'rows within that distance, disease (3 rows): half within 1.4; no disease (2 rows): half within 0.8'
     """
     if not isinstance(distances, Mapping):
         raise ArgumentError(

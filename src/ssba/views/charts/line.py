@@ -4,8 +4,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ssba.arguments import instance
-from ssba.results import text
-from ssba.results.line_scan import LineScan
+from ssba.results.line_scan import LineScan, both_sides
 from ssba.views.charts import style
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def line_chart(way: LineScan, *, title: str = "", ax: "Axes | None" = None) -> "
         ax.text(
             100 * turn.share,
             0.98,
-            f"{text.show(turn.before)} → {text.show(turn.after)}",
+            " → ".join(both_sides(turn, way)),
             transform=ax.get_xaxis_transform(),
             ha="center",
             va="top",

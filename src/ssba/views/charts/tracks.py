@@ -20,6 +20,7 @@ from ssba.constraints.constraint import constraint, fixed
 from ssba.errors import ArgumentError, ConstraintError
 from ssba.results import text
 from ssba.results.explanation import Counterfactual, Explanation, refuse_no_explanation
+from ssba.results.numbers import short_value
 
 _BINS = 40
 _MOST_LEVELS = 8
@@ -281,7 +282,7 @@ def _number_track(
     track: Track,
     values: Sequence[float],
     allowed: Sequence[Any] | None,
-    write: Callable[[float], str] = text.show,
+    write: Callable[[float], str] = short_value,
 ) -> Track:
     cells = [float(cell) for cell in (track.now, track.proposed) if not is_missing(cell)]
     ends = [float(end) for end in _both_ends(track.name, allowed) if end is not None and math.isfinite(end)]

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
 from ssba.results import prose, text
-from ssba.results.plan import gives_values
+from ssba.results.numbers import Numbers, signed
+from ssba.results.plan import gives_values, numbers_of
 from ssba.results.prose import Wording
 from ssba.views.charts.plans import plan_chart
 from ssba.views.charts.tracks import DataContext
@@ -66,12 +67,13 @@ def _plan_remarks(plan: "Plan", wording: Wording) -> list[str]:
 
 
 def _step_row(number: int, step: "Step", plan: "Plan", wording: Wording) -> list[Any]:
+    numbers = numbers_of(plan)
     return [
         str(number),
         Cell(prose.actions(step.changes, wording), "wrap"),
-        Cell(prose.short(step.score_after), "number"),
-        Cell("" if step.gain is None else f"{step.gain:+.3g}", "number"),
-        *([] if gives_values(plan) else [text.show(step.prediction)]),
+        Cell(numbers.write(step.score_after, step.reached), "number"),
+        Cell("" if step.gain is None else signed(step.gain), "number"),
+        *([] if gives_values(plan) else [text.said(step.prediction, numbers, step.reached)]),
     ]
 
 
@@ -120,7 +122,8 @@ def why_not_section(why: "WhyNot", wording: Wording, number: str = "score") -> M
         parts.append(_more(len(why.relaxations), "more relaxations were found."))
     if why.bindings:
         parts.append(element("h3", "What holds it back"))
-        rows = [_binding_row(one, number) for one in why.bindings]
+        numbers = Numbers.of(why.target, [one.score for one in why.bindings])
+        rows = [_binding_row(one, number, numbers) for one in why.bindings]
         parts.append(
             table(
                 "What would come of relaxing one constraint alone",
@@ -142,7 +145,7 @@ def _relaxation_row(one: "Relaxation", wording: Wording) -> list[Any]:
         Cell(joined(words), "wrap"),
         Cell(joined(element("div", asked) for asked in instead), "wrap"),
         Cell(then, "wrap"),
-        Cell("" if one.distance is None else f"{one.distance:.4g}", "number"),
+        Cell("" if one.distance is None else text.show(one.distance), "number"),
     ]
 
 
@@ -154,12 +157,12 @@ def _given_up(one: "Relaxation") -> str:
     return "Leads to values that no row of the data has." if one.is_beyond_data else ""
 
 
-def _binding_row(one: "Binding", number: str) -> list[Any]:
+def _binding_row(one: "Binding", number: str, numbers: Numbers) -> list[Any]:
     then = "the target is reached"
     if not one.flips:
         better = f"a better {number}, but not the target"
         then = "it takes another relaxation, too" if one.score is None else better
-    score = "" if one.score is None else prose.short(one.score)
+    score = "" if one.score is None else numbers.write(one.score, one.flips)
     return [element("code", one.constraint), then, Cell(score, "number")]
 
 
@@ -189,7 +192,7 @@ def _lever_row(one: "Lever", wording: Wording) -> list[Any]:
     return [
         text.join(one.columns),
         Cell(prose.actions(one.changes, wording), "wrap"),
-        Cell("" if one.distance is None else f"{one.distance:.4g}", "number"),
+        Cell("" if one.distance is None else text.show(one.distance), "number"),
         "the nearest with these columns" if nearest else "found by search",
     ]
 

@@ -35,7 +35,7 @@ def summary(cohort: "Cohort") -> Markup:
     parts: dict[str, Any] = {"Queries": f"{cohort.everyone.count:,}"}
     parts |= {words: f"{counts[status]:,}" for status, words in _STATUS_WORDS.items() if counts.get(status)}
     if cohort.distances:
-        parts["Median distance"] = f"{cohort.distances['median']:.4g}"
+        parts["Median distance"] = text.show(cohort.distances["median"])
     return section("In short", paragraph(cohort.sentence), tiles(parts), note(prose.CAUTION))
 
 
@@ -77,7 +77,7 @@ def distances(cohort: "Cohort") -> Markup | None:
     """Show how far the answers are."""
     if not cohort.distances:
         return None
-    quantiles = {_QUANTILES.get(name, name): f"{value:.4g}" for name, value in cohort.distances.items()}
+    quantiles = {_QUANTILES.get(name, name): text.show(value) for name, value in cohort.distances.items()}
     picture = distances_picture(_distances(cohort), "distance from the query", "answers within that distance")
     return section(
         "How far it is",
@@ -170,8 +170,8 @@ def _query_row(number: int, explanation: "Explanation") -> list[Any]:
         parts = f"contradiction: {text.join(explanation.clash)}"
     return [
         str(number),
-        "not asked" if explanation.prediction is None else text.show(explanation.prediction),
+        "not asked" if explanation.prediction is None else text.spoken(explanation)[0][0],
         Cell(_STATUS_WORDS[explanation.status.value], "value"),
         Cell(parts, "wrap"),
-        Cell("" if move is None else f"{move.distance:.4g}", "number"),
+        Cell("" if move is None else text.show(move.distance), "number"),
     ]

@@ -43,20 +43,22 @@ def summary(
 
 def _key_facts(explanation: "Explanation") -> dict[str, Any]:
     move = move_of(explanation)
+    (now, score), *answers = text.spoken(explanation)
     said: dict[str, Any] = {}
     if explanation.prediction is not None:
-        said["The model says now"] = element("span", text.show(explanation.prediction), class_="now")
+        said["The model says now"] = element("span", now, class_="now")
     said["Target"] = explanation.target.strip("'")
     if move is None:
         return said
     reaches = bool(explanation.counterfactuals)
     look = "then" if reaches else "moved"
     after = "With the change" if reaches else "With the bounded move"
-    said[after] = element("span", text.show(move.prediction), class_=look)
+    then, score_then = answers[0]
+    said[after] = element("span", then, class_=look)
     has_scores = explanation.score is not None and move.score is not None
     if has_scores and not text.is_value(move.prediction, move.score):
-        said["Score of the target"] = f"{prose.short(explanation.score)} → {prose.short(move.score)}"
-    said[f"Distance ({explanation.metric})"] = f"{move.distance:.4g}"
+        said["Score of the target"] = f"{score} → {score_then}"
+    said[f"Distance ({explanation.metric})"] = text.show(move.distance)
     return said
 
 
@@ -107,13 +109,11 @@ def _all_answers(explanation: "Explanation", around: DataContext) -> Markup:
     answers = explanation.counterfactuals
     changed = [name for name in explanation.query if any(name in one.changes for one in answers)]
     rows = [_answers_row(explanation, around, name) for name in changed]
-    rows.append(
-        ["The model says", text.show(explanation.prediction), *(text.show(one.prediction) for one in answers)]
-    )
+    predictions, scores = zip(*text.spoken(explanation), strict=True)
+    rows.append(["The model says", *predictions])
     if explanation.score is not None and not text.is_value(explanation.prediction, explanation.score):
-        scores = [prose.short(one.score) for one in answers]
-        rows.append(["Score of the target", prose.short(explanation.score), *scores])
-    rows.append(["Distance", "0", *(f"{one.distance:.4g}" for one in answers)])
+        rows.append(["Score of the target", *scores])
+    rows.append(["Distance", "0", *(text.show(one.distance) for one in answers)])
     heads = ["Column", "Now", *(f"Answer {number + 1}" for number in range(len(answers)))]
     return joined(
         [
