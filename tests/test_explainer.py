@@ -14,7 +14,7 @@ from tests.people import PATIENT, PEOPLE, SMALL, WEIGHTS, X, at_risk, plane
 from tests.support import every
 
 import ssba
-from ssba.results.text import cell
+from ssba.results.words import cell
 
 
 class Counting:

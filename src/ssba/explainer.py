@@ -66,9 +66,10 @@ from ssba.results.line_scan import LineScan
 from ssba.results.plan import Plan
 from ssba.results.prediction import Prediction
 from ssba.results.ranges import Ranges
-from ssba.results.text import constant_columns, interrupted
+from ssba.results.text import interrupted
 from ssba.results.trial import Trial
 from ssba.results.why_not import WhyNot
+from ssba.results.words import constant_columns
 from ssba.views.charts.tracks import DataContext
 from ssba.views.report.page import ReportParts, write_report
 

@@ -75,7 +75,7 @@ class TestVerdict:
         assert not trial.enough
         assert trial.broken == (f"margin={margin.text}",)
         assert trial.score is not None
-        assert f"(score {trial.score:.4g}), which reaches True. It breaks margin=" in trial.sentence
+        assert f'(score {trial.score:.4g}), which reaches True. It breaks "margin=' in trial.sentence
         assert trial.missing
 
         further = try_values(context_of(explainer, query, margin=margin), {"x0": 5.0, "x1": 9.0})
@@ -161,8 +161,8 @@ class TestWhatIsMissing:
         # 3 + 12.2 - 6 is just above 9.
         assert (trial.reached, trial.answer) == (True, None)
         assert trial.sentence.endswith(
-            "It breaks margin=ball(3). From there no feasible row was found that reaches the target with all "
-            "that was asked for."
+            'It breaks "margin=ball(3)". From there no feasible row was found that reaches the target with '
+            "all that was asked for."
         )
 
     def test_constraints_that_contradict_each_other_are_no_accident(self) -> None:

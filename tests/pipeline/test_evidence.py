@@ -338,7 +338,7 @@ class TestWords:
             ),
             (
                 ssba.results.Evidence(1.0, 40, 0, None, None, None),
-                "The search asked about 40 feasible rows nearer than 1; none reached the target.",
+                "The search asked 40 times about feasible rows nearer than 1; none reached the target.",
             ),
             (
                 ssba.results.Evidence(1.0, 40, 0, None, 1.0, "optimal"),

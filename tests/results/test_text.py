@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support import every
 
 import ssba
-from ssba.results.text import cell, columns, join, show
+from ssba.results.words import cell, columns, join, show
 
 QUERY: dict[str, Any] = {"age": 61, "chol": 286.0, "pain": "strong", "ca": None}
 ANSWER = ssba.results.Counterfactual(

@@ -51,8 +51,8 @@ class TestSentence:
     def test_where_the_target_is_reached_it_is_not_what_is_missing(self) -> None:
         trial = replace(TRIAL, reached=True, broken=("margin=ball(1)",), answer=None, missing={})
         assert trial.sentence.endswith(
-            "which reaches 'no disease'. It breaks margin=ball(1). From there no feasible row was found that "
-            "reaches the target with all that was asked for."
+            "which reaches 'no disease'. It breaks \"margin=ball(1)\". From there no feasible row was found "
+            "that reaches the target with all that was asked for."
         )
 
     def test_nothing_edited(self) -> None:

@@ -17,8 +17,8 @@ from ssba.errors import SchemaError
 from ssba.models.targets import describe
 from ssba.pipeline.margins import ball_holds
 from ssba.results.explanation import Counterfactual
-from ssba.results.text import cell
 from ssba.results.trial import Trial
+from ssba.results.words import cell
 
 
 def try_values(context: Context, values: Mapping[str, Any]) -> Trial:

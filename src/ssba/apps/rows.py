@@ -9,7 +9,7 @@ from ssba.arguments import is_number, listing, meant
 from ssba.errors import ArgumentError, SchemaError
 from ssba.json_form import plain_or_text
 from ssba.results import Column, ColumnTable
-from ssba.results.text import cell
+from ssba.results.words import cell
 
 if TYPE_CHECKING:
     import pandas as pd

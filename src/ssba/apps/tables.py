@@ -10,7 +10,8 @@ from rich.table import Table
 from ssba.apps.words import COMMAND_LINE, PYTHON
 from ssba.results import Counterfactual, Explanation, Plan
 from ssba.results.plan import change_words, gives_values
-from ssba.results.text import is_value, kinds_line, short_of_target, show, show_both, shown_lines
+from ssba.results.text import is_value, kinds_line, short_of_target, shown_lines
+from ssba.results.words import show, show_both
 
 _WRAPS = ("meaning", "change", "why")
 

@@ -11,7 +11,7 @@ from ssba.json_form import JsonForm
 from ssba.results import notebook, tables
 from ssba.results.column import Column
 from ssba.results.numbers import short_value
-from ssba.results.text import cell, columns
+from ssba.results.words import cell, columns
 
 _MOST_LEVELS = 6
 

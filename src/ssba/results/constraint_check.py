@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssba.json_form import JsonForm
-from ssba.results.text import clash_words, join
+from ssba.results.text import clash_words
+from ssba.results.words import join
 
 
 @dataclass(frozen=True)

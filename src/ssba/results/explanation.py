@@ -108,7 +108,8 @@ class Evidence:
         found to reach the target, before its digits were shortened, which may bring it a hair nearer. None
         where none was found: then it is about all feasible rows.
     asked_nearer : int
-        How many of them the search asked about; none reached the target.
+        How often the search asked about one of them; none reached the target. A row that two parts of the
+        search asked about counts twice.
     drawn : int
         How many of them were drawn at random and asked about; none reached the target.
     share : float or None

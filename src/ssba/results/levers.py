@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ssba.arguments import counted
 from ssba.json_form import JsonForm
-from ssba.results.text import columns, join, show
+from ssba.results.words import columns, join, show
 
 LeverStatus = Literal["found", "not_found", "unreachable"]
 _MOST_TOLD = 5

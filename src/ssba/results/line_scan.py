@@ -5,7 +5,8 @@ from typing import Any
 
 from ssba.json_form import JsonForm
 from ssba.results.numbers import Numbers
-from ssba.results.text import columns, is_value, said, show
+from ssba.results.text import is_value, said
+from ssba.results.words import columns, show
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, table
-from ssba.results import text
+from ssba.results import text, words
 
 if TYPE_CHECKING:
     from ssba.results.explanation import Explanation, Explanations
@@ -45,17 +45,17 @@ def _answers(explanation: "Explanation") -> Markup:
     has_scores = explanation.score is not None or any(one.score is not None for one in answers)
     if has_scores and not text.is_value(explanation.prediction, explanation.score):
         rows.append(_fact("score", scores))
-    rows.append(_fact("distance", ["0", *(text.show(one.distance) for one in answers)]))
+    rows.append(_fact("distance", ["0", *(words.show(one.distance) for one in answers)]))
     return table(f"The query beside its {label}{'s' if several else ''}", heads, rows)
 
 
 def _column(explanation: "Explanation", name: str) -> list[Any]:
     unit = explanation.units.get(name)
     cells = [
-        Cell(text.cell(one.values[name], unit), "changed" if name in one.changes else None)
+        Cell(words.cell(one.values[name], unit), "changed" if name in one.changes else None)
         for one in explanation.answers
     ]
-    return [name, text.cell(explanation.query[name], unit), *cells]
+    return [name, words.cell(explanation.query[name], unit), *cells]
 
 
 def _fact(name: str, values: Sequence[str]) -> list[Any]:
@@ -76,5 +76,5 @@ def overview(explanations: "Explanations") -> str:
 
 def _result(explanation: "Explanation") -> list[str]:
     best = explanation.best
-    distance = "" if best is None else text.show(best.distance)
+    distance = "" if best is None else words.show(best.distance)
     return [explanation.status.value, text.sentence(explanation), distance]

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from ssba.json_form import JsonForm
 from ssba.results.numbers import Numbers, signed
-from ssba.results.text import columns, is_value, join, said, show_both
+from ssba.results.text import is_value, said
+from ssba.results.words import columns, join, show_both
 
 
 @dataclass(frozen=True)

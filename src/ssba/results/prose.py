@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ssba.models.targets import Probability
-from ssba.results import text
+from ssba.results import text, words
 from ssba.results.column import signed_step
 from ssba.results.numbers import Numbers, short_value
 
@@ -134,18 +134,18 @@ def _found(
     nearest = "The nearest feasible change that was found is to"
     if explanation.options.limits:
         nearest = (
-            f"The nearest feasible change that was found with {text.join(explanation.options.limits)} is to"
+            f"The nearest feasible change that was found with {words.join(explanation.options.limits)} is to"
         )
     parts = [
         _now(explanation, numbers),
         f"{nearest} {actions(best.changes, wording)}: {then}.",
         "All other values stay as they are, and every constraint is met.",
     ]
-    others = [text.show(one.distance) for one in explanation.counterfactuals[1:]]
+    others = [words.show(one.distance) for one in explanation.counterfactuals[1:]]
     if others:
         where = "distances" if len(others) > 1 else "a distance"
-        this = text.show(best.distance)
-        parts.append(f"Other answers lie at {where} of {text.join(others)}, this one at {this}.")
+        this = words.show(best.distance)
+        parts.append(f"Other answers lie at {where} of {words.join(others)}, this one at {this}.")
     return parts
 
 
@@ -168,7 +168,7 @@ def _bounded(
         then += f", which does not reach {explanation.target}"
     target = explanation.target
     if explanation.options.limits:
-        target += f" with {text.join(explanation.options.limits)}"
+        target += f" with {words.join(explanation.options.limits)}"
     return [
         _now(explanation, numbers),
         f"Within the constraints no change was found that reaches {target}.",
@@ -179,7 +179,7 @@ def _bounded(
 def _evidence(explanation: "Explanation") -> list[str]:
     shown = explanation.evidence
     if shown.proof == "optimal" and shown.lower_bound is not None:
-        bound = text.show(shown.lower_bound)
+        bound = words.show(shown.lower_bound)
         return [f"It is proved that no feasible row nearer than {bound} reaches the target."]
     if shown.proof == "unreachable":
         return ["It is proved that no feasible row reaches the target."]
@@ -199,9 +199,9 @@ def _evidence(explanation: "Explanation") -> list[str]:
 def _plan(plan: "Plan", wording: Wording, numbers: Numbers) -> list[str]:
     if len(plan.steps) < 2:
         return []
-    words = [_step(step, wording, numbers) for step in plan.steps[:_MOST_STEPS]]
+    told = [_step(step, wording, numbers) for step in plan.steps[:_MOST_STEPS]]
     more = ", and so on" if len(plan.steps) > _MOST_STEPS else ""
-    return [f"Step by step: first {', then '.join(words)}{more}."]
+    return [f"Step by step: first {', then '.join(told)}{more}."]
 
 
 def _step(step: "Step", wording: Wording, numbers: Numbers) -> str:
@@ -215,10 +215,10 @@ def _step(step: "Step", wording: Wording, numbers: Numbers) -> str:
 def _ranges(ranges: "Ranges", meanings: Meanings) -> list[str]:
     if not ranges.intervals:
         return []
-    held = text.join(
+    held = words.join(
         meanings.get(one.column, one.column) + one.text.removeprefix(one.column) for one in ranges.intervals
     )
-    share = "all of" if ranges.held == 1 else f"a share of {text.show(ranges.held)} of"
+    share = "all of" if ranges.held == 1 else f"a share of {words.show(ranges.held)} of"
     return [
         f"These values need not be met exactly: {share} {ranges.n_samples:,} rows drawn with {held} reached "
         f"{ranges.target}."
@@ -228,12 +228,12 @@ def _ranges(ranges: "Ranges", meanings: Meanings) -> list[str]:
 def _why_not(why: "WhyNot") -> list[str]:
     parts = []
     if why.bindings:
-        named = text.join(f'"{one.constraint}"' for one in why.bindings[:_MOST_BINDINGS])
+        named = words.join(f'"{one.constraint}"' for one in why.bindings[:_MOST_BINDINGS])
         others = ", among others" if len(why.bindings) > _MOST_BINDINGS else ""
         parts.append(f"What holds it back: {named}{others}.")
     if why.best is not None:
-        far = "" if why.best.distance is None else f", at a distance of {text.show(why.best.distance)}"
-        parts.append(f"{why.best.claim}{far}: {text.join(why.best.words)}.")
+        far = "" if why.best.distance is None else f", at a distance of {words.show(why.best.distance)}"
+        parts.append(f"{why.best.claim}{far}: {words.join(why.best.words)}.")
     return parts
 
 
@@ -244,7 +244,7 @@ def actions(changes: Mapping[str, tuple[Any, Any]], wording: Wording) -> str:
     >>> actions({"chol": (286.0, 240.0), "slope": ("flat", "up"), "ca": (None, 1.0)}, known)
     'lower chol from 286 to 240 mg/dl, raise slope from flat to up and fill in ca with 1'
     """
-    return text.join(action(name, *both, wording) for name, both in changes.items())
+    return words.join(action(name, *both, wording) for name, both in changes.items())
 
 
 def action(name: str, before: Any, after: Any, wording: Wording) -> str:
@@ -267,11 +267,11 @@ def action(name: str, before: Any, after: Any, wording: Wording) -> str:
 def _value(value: Any, other: Any = None, unit: str | None = None) -> str:
     """Write a value for reading: a long number in six digits, or in those that tell it from the other one."""
     if not isinstance(value, float):
-        return text.cell(value, unit)
-    full = text.cell(value)
+        return words.cell(value, unit)
+    full = words.cell(value)
     if len(full) <= _LONG_VALUE:
-        return text.cell(value, unit)
-    return text.cell(short_value(value, *([other] if isinstance(other, float) else [])), unit)
+        return words.cell(value, unit)
+    return words.cell(short_value(value, *([other] if isinstance(other, float) else [])), unit)
 
 
 def direction_of(name: str, before: Any, after: Any, wording: Wording) -> str:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ssba.columns.dates import day_number
 from ssba.json_form import JsonForm
-from ssba.results.text import cell, columns, join
+from ssba.results.words import cell, columns, join
 
 
 @dataclass(frozen=True)

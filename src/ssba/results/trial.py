@@ -8,7 +8,7 @@ from ssba.json_form import JsonForm
 from ssba.results.explanation import Counterfactual
 from ssba.results.plan import change_words
 from ssba.results.prediction import says
-from ssba.results.text import cell, columns, join, quoted, show_both
+from ssba.results.words import cell, columns, join, quoted, show_both
 
 
 @dataclass(frozen=True)

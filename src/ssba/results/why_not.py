@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from ssba.json_form import JsonForm
 from ssba.results.plan import change_words
-from ssba.results.text import capital, clash_words, columns, join, quoted, show
+from ssba.results.text import clash_words
+from ssba.results.words import capital, columns, join, quoted, show
 
 DATA_RANGE = " (the range of the data)"
 """Ends the name of a limit that no constraint sets, but the lowest or highest value in the data."""

@@ -15,7 +15,7 @@ from ssba.arguments import closest
 from ssba.errors import SchemaError
 from ssba.extras import require
 from ssba.results import Column
-from ssba.results.text import cell
+from ssba.results.words import cell
 from ssba.run.digests import digest, frame_digest
 
 if TYPE_CHECKING:

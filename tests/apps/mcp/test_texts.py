@@ -99,7 +99,7 @@ def test_what_was_said_to_stay_is_not_offered_for_relaxation(service: Service) -
     reply = service.why_not(asked)
     only_school = {**reply.why_not, "relaxations": _only(reply, "school == x.school")}
     said = lines(texts.why_not_text(reply.model_copy(update={"why_not": only_school})))
-    assert "gives up something that was said to stay as it is, as school." in said[1]
+    assert "gives up something that was said to stay as it is, such as school." in said[1]
     assert "constraints=" not in said[1]
 
 

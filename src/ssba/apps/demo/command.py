@@ -14,7 +14,7 @@ from ssba.apps.demo.pictures import draw_changes, draw_map
 from ssba.apps.demo.study import DISEASE, HEALTHY, LEVERS, PAIN_RULE, PLANE, Study, train_model
 from ssba.apps.tables import plain_table
 from ssba.results import Counterfactual, Explanation, Explanations
-from ssba.results.text import show
+from ssba.results.words import show
 from ssba.views.charts import plan_chart
 
 REPORT, COHORT = "report.html", "patients.html"

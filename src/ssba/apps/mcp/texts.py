@@ -26,8 +26,10 @@ from ssba.results import (
     Relaxation,
     WhyNot,
 )
+from ssba.results.numbers import short
 from ssba.results.plan import change_words
-from ssba.results.text import cell, join, short_of_target, show, shown_lines
+from ssba.results.text import short_of_target, shown_lines
+from ssba.results.words import cell, join, show
 
 _NO_ANSWER = ("bounded", "infeasible")
 _MOST_LEVELS = 40
@@ -71,7 +73,7 @@ def rows_text(reply: RowsReply) -> str:
 
 
 def _row(one: RowReply) -> str:
-    score = "" if one.score is None else f" (score {one.score:.4g})"
+    score = "" if one.score is None else f" (score {short(one.score)})"
     outcome = "at the target already" if one.reached else "not at the target"
     return f"- row {one.row}: predicted {show(one.prediction_name)}{score}, {outcome}; {_cells(one.values)}"
 
@@ -106,7 +108,7 @@ def _answers(found: Explanation) -> Iterable[str]:
     several = len(found.counterfactuals) > 1
     for number, one in enumerate(found.counterfactuals):
         chosen = f" (answer={number} in make_plan)" if several else ""
-        yield f"Answer {number + 1}{chosen}, at a distance of {one.distance:.4g}:"
+        yield f"Answer {number + 1}{chosen}, at a distance of {short(one.distance)}:"
         yield from _numbered(one, found.units)
     if found.bounded is not None and found.bounded.changes:
         yield f"The bounded move, which {short_of_target(found)}:"
@@ -136,7 +138,7 @@ def plan_text(reply: PlanReply) -> str:
 
 
 def _score(score: float | None) -> str:
-    return "" if score is None else f" (score {score:.4g} after it)"
+    return "" if score is None else f" (score {short(score)} after it)"
 
 
 def why_not_text(reply: WhyNotReply) -> str:
@@ -165,7 +167,7 @@ def _relaxed_call(why: WhyNot, found: Explanation) -> Iterable[str]:
     if given_up := [one for one in enough if one.facts]:
         which = "Each other relaxation" if arguable else "Each relaxation"
         yield (
-            f"{which} that was found to be enough gives up something that was said to stay as it is, as "
+            f"{which} that was found to be enough gives up something that was said to stay as it is, such as "
             f"{join(given_up[0].facts)}. Do not ask with it unless the person says that it can change at all."
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 from ssba.apps.project.settings import FeatureSettings, ProjectSettings
 from ssba.columns.features import Declaration
 from ssba.results.column_table import ColumnTable, values_text
-from ssba.results.text import columns as aligned
+from ssba.results.words import columns as aligned
 from ssba.suggest.suggestions import Suggestions
 
 _WIDTH = 110

@@ -8,7 +8,7 @@ import numpy as np
 from ssba.arguments import is_number, listed
 from ssba.columns.features import is_missing, unknown_columns
 from ssba.errors import ArgumentError
-from ssba.results.text import cell
+from ssba.results.words import cell
 
 MISSING = "missing"
 

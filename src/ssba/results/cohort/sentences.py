@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssba.results.text import columns as aligned
-from ssba.results.text import join, show
+from ssba.results.words import columns as aligned
+from ssba.results.words import join, show
 
 if TYPE_CHECKING:
     from ssba.results.cohort.intervals import Estimate

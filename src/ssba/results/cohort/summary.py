@@ -15,7 +15,7 @@ from ssba.results.cohort import sentences as cohort_text
 from ssba.results.cohort.groups import group_labels, in_order
 from ssba.results.cohort.intervals import Estimate, median_of, quantiles, share_of
 from ssba.results.column import signed_step
-from ssba.results.text import show
+from ssba.results.words import show
 
 if TYPE_CHECKING:
     from ssba.results.explanation import Counterfactual, Explanation

@@ -7,7 +7,7 @@ import numpy as np
 
 from ssba.arguments import came, instance, listed
 from ssba.errors import ArgumentError
-from ssba.results import text
+from ssba.results import words
 from ssba.results.cohort.summary import Cohort
 from ssba.results.explanation import Explanation
 from ssba.views.picture import Picture
@@ -46,7 +46,7 @@ def distances_by_prediction(explanations: Sequence[Explanation]) -> dict[str, li
         if not isinstance(one, Explanation):
             raise ArgumentError(f"explanations is {came(explanations)}; {wanted}")
         if one.best is not None:
-            found.setdefault(text.show(one.prediction), []).append(one.best.distance)
+            found.setdefault(words.show(one.prediction), []).append(one.best.distance)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from ssba.arguments import instance
 from ssba.errors import ArgumentError
-from ssba.results import text
+from ssba.results import words
 from ssba.results.plan import Plan, Step, gives_values
 from ssba.views.picture import Picture
 from ssba.views.svg import Place, steps_picture
@@ -44,6 +44,6 @@ def plan_chart(plan: Plan, *, title: str = "") -> Picture:
 
 def _change(step: Step, units: dict[str, str]) -> str:
     return ", ".join(
-        f"{name} {text.cell(before)} to {text.cell(after, units.get(name))}"
+        f"{name} {words.cell(before)} to {words.cell(after, units.get(name))}"
         for name, (before, after) in step.changes.items()
     )

@@ -18,7 +18,7 @@ from ssba.columns.features import is_missing
 from ssba.columns.frames import is_frame
 from ssba.constraints.constraint import constraint, fixed
 from ssba.errors import ArgumentError, ConstraintError
-from ssba.results import text
+from ssba.results import words
 from ssba.results.explanation import Counterfactual, Explanation, refuse_no_explanation
 from ssba.results.numbers import short_value
 
@@ -165,8 +165,8 @@ class Track:
         '286 to 240 mg/dl'
         """
         if not self.is_changed:
-            return f"{text.cell(self.now, self.unit)}, {'fixed' if self.is_fixed else 'unchanged'}"
-        return f"{text.cell(self.now)} to {text.cell(self.proposed, self.unit)}"
+            return f"{words.cell(self.now, self.unit)}, {'fixed' if self.is_fixed else 'unchanged'}"
+        return f"{words.cell(self.now)} to {words.cell(self.proposed, self.unit)}"
 
 
 def tracks_of(
@@ -385,7 +385,7 @@ def _permitted(places: Mapping[str, float], allowed: Sequence[Any]) -> tuple[flo
 
 
 def _level(cell: Any) -> str:
-    return text.cell(cell)
+    return words.cell(cell)
 
 
 def _is_endless(cell: Any) -> bool:

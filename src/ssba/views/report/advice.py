@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
-from ssba.results import prose, text
+from ssba.results import prose, text, words
 from ssba.results.numbers import Numbers, signed
 from ssba.results.plan import gives_values, numbers_of
 from ssba.results.prose import Wording
@@ -61,7 +61,7 @@ def _plan_remarks(plan: "Plan", wording: Wording) -> list[str]:
         skipped = prose.actions(plan.left_out, wording)
         sentences.append(f"The plan does without these of the proposed changes: {skipped}.")
     if plan.beyond:
-        jumps = text.join(plan.beyond)
+        jumps = words.join(plan.beyond)
         sentences.append(f"Longer than max_step, as no feasible row was found in between: {jumps}.")
     return sentences
 
@@ -105,8 +105,8 @@ def _interval_row(interval: "Interval", around: DataContext) -> list[Any]:
     sentences = interval.text.removeprefix(f"{interval.column} ")
     return [
         column_name(interval.column, around.label(interval.column)),
-        Cell(element("span", text.cell(interval.now, interval.unit), class_="now"), "value"),
-        Cell(element("span", text.cell(interval.proposed, interval.unit), class_="then"), "value"),
+        Cell(element("span", words.cell(interval.now, interval.unit), class_="now"), "value"),
+        Cell(element("span", words.cell(interval.proposed, interval.unit), class_="then"), "value"),
         Cell(element("strong", sentences), "value"),
     ]
 
@@ -140,12 +140,12 @@ def _relaxation_row(one: "Relaxation", wording: Wording) -> list[Any]:
     if not one.flips:
         then = "there are feasible rows then, but none was found that reaches the target"
     caution = _given_up(one)
-    words = [text.join(one.words), element("div", caution, class_="moved small") if caution else None]
+    shown = [words.join(one.words), element("div", caution, class_="moved small") if caution else None]
     return [
-        Cell(joined(words), "wrap"),
+        Cell(joined(shown), "wrap"),
         Cell(joined(element("div", asked) for asked in instead), "wrap"),
         Cell(then, "wrap"),
-        Cell("" if one.distance is None else text.show(one.distance), "number"),
+        Cell("" if one.distance is None else words.show(one.distance), "number"),
     ]
 
 
@@ -153,7 +153,7 @@ def _given_up(one: "Relaxation") -> str:
     """Say what a relaxation gives up that may not be anybody's to give."""
     if one.facts:
         stay = "was said to stay as it is" if len(one.facts) == 1 else "were said to stay as they are"
-        return f"Gives up a fact: {text.join(one.facts)} {stay}."
+        return f"Gives up a fact: {words.join(one.facts)} {stay}."
     return "Leads to values that no row of the data has." if one.is_beyond_data else ""
 
 
@@ -190,9 +190,9 @@ def _more(count: int, words: str) -> Markup | None:
 def _lever_row(one: "Lever", wording: Wording) -> list[Any]:
     nearest = one.proof in ("optimal", "exhausted")
     return [
-        text.join(one.columns),
+        words.join(one.columns),
         Cell(prose.actions(one.changes, wording), "wrap"),
-        Cell("" if one.distance is None else text.show(one.distance), "number"),
+        Cell("" if one.distance is None else words.show(one.distance), "number"),
         "the nearest with these columns" if nearest else "found by search",
     ]
 
@@ -200,4 +200,4 @@ def _lever_row(one: "Lever", wording: Wording) -> list[Any]:
 def _vain_row(one: "Lever") -> list[Any]:
     shown = one.status == "unreachable"
     outcome = "proved not to be enough" if shown else "nothing found, which is no proof"
-    return [text.join(one.columns), outcome, Cell(f"{one.rows_asked:,}", "number")]
+    return [words.join(one.columns), outcome, Cell(f"{one.rows_asked:,}", "number")]

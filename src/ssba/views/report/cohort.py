@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup
-from ssba.results import prose, text
+from ssba.results import prose, text, words
 from ssba.results.cohort.sentences import step_words
 from ssba.views.charts.cohort import frequency_chart
 from ssba.views.charts.tracks import DataContext, move_of
@@ -33,9 +33,9 @@ def summary(cohort: "Cohort") -> Markup:
     """Say what came out: in a few sentences and numbers."""
     counts = cohort.everyone.statuses
     parts: dict[str, Any] = {"Queries": f"{cohort.everyone.count:,}"}
-    parts |= {words: f"{counts[status]:,}" for status, words in _STATUS_WORDS.items() if counts.get(status)}
+    parts |= {named: f"{counts[status]:,}" for status, named in _STATUS_WORDS.items() if counts.get(status)}
     if cohort.distances:
-        parts["Median distance"] = text.show(cohort.distances["median"])
+        parts["Median distance"] = words.show(cohort.distances["median"])
     return section("In short", paragraph(cohort.sentence), tiles(parts), note(prose.CAUTION))
 
 
@@ -58,7 +58,7 @@ def columns(cohort: "Cohort", around: DataContext) -> Markup | None:
 
 
 def _use_row(use: "ColumnUse", around: DataContext) -> list[Any]:
-    moves = [f"{text.show(one.before)} to {text.show(one.after)}: {one.count}" for one in use.moves]
+    moves = [f"{words.show(one.before)} to {words.show(one.after)}: {one.count}" for one in use.moves]
     return [
         column_name(use.column, around.label(use.column)),
         f"{use.share:.0%}",
@@ -77,7 +77,7 @@ def distances(cohort: "Cohort") -> Markup | None:
     """Show how far the answers are."""
     if not cohort.distances:
         return None
-    quantiles = {_QUANTILES.get(name, name): text.show(value) for name, value in cohort.distances.items()}
+    quantiles = {_QUANTILES.get(name, name): words.show(value) for name, value in cohort.distances.items()}
     picture = distances_picture(_distances(cohort), "distance from the query", "answers within that distance")
     return section(
         "How far it is",
@@ -167,11 +167,11 @@ def _query_row(number: int, explanation: "Explanation") -> list[Any]:
         wording = prose.wording_of(explanation)
         parts = prose.actions(move.changes, wording) if move.changes else "nothing"
     if explanation.clash:
-        parts = f"contradiction: {text.join(explanation.clash)}"
+        parts = f"contradiction: {words.join(explanation.clash)}"
     return [
         str(number),
         "not asked" if explanation.prediction is None else text.spoken(explanation)[0][0],
         Cell(_STATUS_WORDS[explanation.status.value], "value"),
         Cell(parts, "wrap"),
-        Cell("" if move is None else text.show(move.distance), "number"),
+        Cell("" if move is None else words.show(move.distance), "number"),
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ssba.html import Cell, Markup, element, joined
-from ssba.results import prose, text
+from ssba.results import prose, text, words
 from ssba.views.charts.tracks import DataContext, Track, move_of, tracks_of
 from ssba.views.report.pieces import codes, facts, key, note, paragraph, section, table, tiles
 from ssba.views.svg import track_picture, track_signs
@@ -28,13 +28,13 @@ def summary(
     why_not: "WhyNot | None" = None,
 ) -> Markup:
     """Say what came out: in a word, in a paragraph, in a few numbers."""
-    words, look = _BADGES[explanation.status.value]
+    badge, look = _BADGES[explanation.status.value]
     if explanation.status.value == "out_of_budget" and explanation.stopped == "interrupted":
-        words = "The search was interrupted"
+        badge = "The search was interrupted"
     said = prose.sentences(explanation, why_not=why_not, meanings=around.meanings)
     return section(
         "In short",
-        element("p", words, class_=f"badge {look}"),
+        element("p", badge, class_=f"badge {look}"),
         paragraph(" ".join(said)),
         tiles(_key_facts(explanation)),
         note(prose.CAUTION),
@@ -58,7 +58,7 @@ def _key_facts(explanation: "Explanation") -> dict[str, Any]:
     has_scores = explanation.score is not None and move.score is not None
     if has_scores and not text.is_value(move.prediction, move.score):
         said["Score of the target"] = f"{score} → {score_then}"
-    said[f"Distance ({explanation.metric})"] = text.show(move.distance)
+    said[f"Distance ({explanation.metric})"] = words.show(move.distance)
     return said
 
 
@@ -91,8 +91,8 @@ def _change_row(track: Track, reaches: bool, wording: prose.Wording) -> list[Any
     look = "then" if reaches else "moved"
     return [
         column_name(track.name, track.label),
-        Cell(element("span", text.cell(track.now, track.unit), class_="now"), "value"),
-        Cell(element("span", text.cell(track.proposed, track.unit), class_=look), "value"),
+        Cell(element("span", words.cell(track.now, track.unit), class_="now"), "value"),
+        Cell(element("span", words.cell(track.proposed, track.unit), class_=look), "value"),
         prose.direction_of(track.name, track.now, track.proposed, wording),
         Cell(track_picture(track, reaches).inline, "picture"),
     ]
@@ -113,7 +113,7 @@ def _all_answers(explanation: "Explanation", around: DataContext) -> Markup:
     rows.append(["The model says", *predictions])
     if explanation.score is not None and not text.is_value(explanation.prediction, explanation.score):
         rows.append(["Score of the target", *scores])
-    rows.append(["Distance", "0", *(text.show(one.distance) for one in answers)])
+    rows.append(["Distance", "0", *(words.show(one.distance) for one in answers)])
     heads = ["Column", "Now", *(f"Answer {number + 1}" for number in range(len(answers)))]
     return joined(
         [
@@ -126,12 +126,12 @@ def _all_answers(explanation: "Explanation", around: DataContext) -> Markup:
 def _answers_row(explanation: "Explanation", around: DataContext, name: str) -> list[Any]:
     unit = explanation.units.get(name)
     cells = [_answer_cell(one, name, unit) for one in explanation.counterfactuals]
-    now = Cell(text.cell(explanation.query[name], unit), "value")
+    now = Cell(words.cell(explanation.query[name], unit), "value")
     return [column_name(name, around.label(name)), now, *cells]
 
 
 def _answer_cell(answer: "Counterfactual", name: str, unit: str | None) -> Cell:
-    written = text.cell(answer.values[name], unit)
+    written = words.cell(answer.values[name], unit)
     return Cell(element("span", written, class_="changed") if name in answer.changes else written, "value")
 
 
@@ -168,7 +168,7 @@ def unchanged(explanation: "Explanation", around: DataContext) -> Markup | None:
 def _stays_row(track: Track) -> list[Any]:
     return [
         column_name(track.name, track.label),
-        Cell(text.cell(track.now, track.unit), "value"),
+        Cell(words.cell(track.now, track.unit), "value"),
         "fixed" if track.is_fixed else "may change",
         Cell(track_picture(track).inline, "picture"),
     ]
@@ -202,9 +202,9 @@ def provenance(explanations: Iterable["Explanation"]) -> Markup:
     said = {
         "Model rows asked": f"{sum(one.rows_used for one in items):,}",
         "Seconds": f"{sum(one.seconds for one in items):.2f}",
-        "Seed": text.join(sorted({str(one.seed) for one in items})),
-        "Distance": text.join(sorted({one.metric for one in items})),
-        "Target": text.join(sorted({one.target for one in items})[:5]),
+        "Seed": words.join(sorted({str(one.seed) for one in items})),
+        "Distance": words.join(sorted({one.metric for one in items})),
+        "Target": words.join(sorted({one.target for one in items})[:5]),
         "Model fingerprint": element("code", first.model_fingerprint) if first.model_fingerprint else "none",
         "Versions": ", ".join(versions) or "unknown",
     }
