@@ -20,7 +20,6 @@ from ssba.search.elsewhere import (
 )
 from ssba.search.lanes import Draws, Herd
 from ssba.search.settings import SETTINGS
-from ssba.search.starts import Ends
 
 WHERE = setting(
     pd.DataFrame({"r": [-5.0, 4.5] * 6, "s": [4.5, -5.0] * 6, "c": list("uvw") * 4, "d": list("pq") * 6}),
@@ -205,10 +204,10 @@ def steps(Z: Any) -> Any:
     return np.floor(4 * Z[:, [3, 50, 170]]).sum(axis=1) / 4 - 1.5
 
 
-def end_of(one: Any, row: Any) -> Ends:
+def end_of(one: Any, row: Any) -> Herd:
     rows = np.array([row], dtype=float)
     one.knows(rows)
-    return Ends(rows, one.at, one.judge(rows).margin)
+    return Herd(rows, one.at, one.judge(rows).margin)
 
 
 @BOTH

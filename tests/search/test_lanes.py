@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import on_torch
 
-from ssba.search.lanes import Draws, Herd, are_repeats, different, first_of_each, rank_within, row_keys
+from ssba.search.lanes import (
+    Draws,
+    Herd,
+    are_repeats,
+    different,
+    first_of_each,
+    nearest_different,
+    rank_within,
+    row_keys,
+)
 
 CELLS = st.sampled_from([0.0, -0.0, 1.0, 0.1 + 0.2, 0.3, float("nan"), float("inf")])
 groups = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0.0, 1.0, 2.5, math.inf])), max_size=12)
@@ -17,8 +26,7 @@ groups = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0.0, 1.0, 2.5, m
 
 def test_a_path_draws_the_same_numbers_again() -> None:
     one, other = Draws((3,)).of("swap", 2), Draws((3,)).of("swap", 2)
-    np.testing.assert_array_equal(one.normal(4, 3), other.normal(4, 3))
-    np.testing.assert_array_equal(one.normal(4, 3), one.normal(4, 3))
+    assert one.generator.random() == other.generator.random() == one.generator.random()
 
 
 def test_seeds_moves_and_rounds_draw_different_numbers() -> None:
@@ -37,7 +45,8 @@ def test_seeds_moves_and_rounds_draw_different_numbers() -> None:
 def test_a_block_with_more_rows_begins_with_the_rows_of_a_smaller_one() -> None:
     """So what a region draws does not depend on how many rows another one needs."""
     one = Draws((0,)).of("ball")
-    np.testing.assert_array_equal(one.normal(9, 4)[:3], one.normal(3, 4))
+    larger, smaller = (one.generator.normal(size=(count, 4)) for count in (9, 3))
+    np.testing.assert_array_equal(larger[:3], smaller)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=12))
@@ -103,10 +112,16 @@ class TestGroups:
         ]
 
 
+def test_the_nearest_different_rows_come_region_by_region() -> None:
+    rows, at = np.array([[4.0], [1.0], [2.0], [2.0], [3.0]]), np.array([1, 0, 1, 1, 1])
+    assert nearest_different(rows, at, rows[:, 0], 2).tolist() == [1, 2, 4]
+    assert nearest_different(rows, at, rows[:, 0], np.inf).tolist() == [1, 2, 4, 0]
+
+
 class TestHerd:
     def test_further_rows_stand_behind_those_of_their_region(self) -> None:
         one = Herd(np.array([[1.0], [2.0]]), np.array([0, 1]))
-        more = one.with_rows(np.array([[3.0], [4.0]]), np.array([0, 2]))
+        more = one.and_(Herd(np.array([[3.0], [4.0]]), np.array([0, 2])))
         assert more.at.tolist() == [0, 0, 1, 2]
         assert more.rows.ravel().tolist() == [1, 3, 2, 4]
         assert more.of(np.array([0, 2])).rows.ravel().tolist() == [1, 3, 4]

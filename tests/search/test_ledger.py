@@ -206,17 +206,17 @@ class TestFinds:
         one = two()
         rows = np.array([[4.0, 0.0], [2.0, 0.0], [3.0, 0.0], [2.0, 0.0], [2.0, 1.0], [5.0, 5.0]])
         one.ledger.ask(rows, np.array([0, 0, 0, 0, 1, 1]))
-        found, of = one.ledger.nearest(np.array([0, 1]), 2)
-        assert found.tolist() == [[2.0, 0.0], [3.0, 0.0], [2.0, 1.0], [5.0, 5.0]]
-        assert of.tolist() == [0, 0, 1, 1]
-        only, of = one.ledger.nearest(np.array([1]), 9)
-        assert only.tolist() == [[2.0, 1.0], [5.0, 5.0]]
-        assert of.tolist() == [1, 1]
+        found = one.ledger.nearest(np.array([0, 1]), 2)
+        assert found.rows.tolist() == [[2.0, 0.0], [3.0, 0.0], [2.0, 1.0], [5.0, 5.0]]
+        assert found.at.tolist() == [0, 0, 1, 1]
+        only = one.ledger.nearest(np.array([1]), 9)
+        assert only.rows.tolist() == [[2.0, 1.0], [5.0, 5.0]]
+        assert only.at.tolist() == [1, 1]
 
     def test_where_nothing_was_found_there_is_no_nearest_row(self) -> None:
-        rows, of = two().ledger.nearest(np.array([0, 1]), 3)
-        assert rows.shape == (0, 2)
-        assert len(of) == 0
+        found = two().ledger.nearest(np.array([0, 1]), 3)
+        assert found.rows.shape == (0, 2)
+        assert len(found.at) == 0
 
     def test_replies_of_other_kinds_are_read(self) -> None:
         """A door may answer with lists of Python's booleans."""

@@ -12,8 +12,8 @@ from tests.search.lanes import DRAWS, Judge, Lanes, lane, lanes, weighted
 from tests.support import Matrix, Setting, labels_only, scored, setting
 
 from ssba.models.targets import Reply
+from ssba.search.lanes import Herd
 from ssba.search.starts import (
-    Ends,
     Pool,
     Pools,
     climbed_ends,
@@ -58,7 +58,7 @@ BOTH = pytest.mark.parametrize("judge", [LABELS, SCORES], ids=["labels", "scores
 
 def found(
     where: Setting, query: Any, judge: Judge, *texts: str, pool: Matrix | None = None
-) -> tuple[Lanes, Ends]:
+) -> tuple[Lanes, Herd]:
     """Look for ends as a search does: known rows, then further ones, then a climb where there are scores."""
     one = lane(where, query, judge, *texts)
     start = one.ledger.ask(one.regions.start, one.at)
@@ -239,7 +239,7 @@ def plane(Z: Any) -> Any:
 
 
 class TestSlope:
-    def ends(self, judge: Judge, *texts: str, pool: Matrix = POOL) -> tuple[Lanes, Ends]:
+    def ends(self, judge: Judge, *texts: str, pool: Matrix = POOL) -> tuple[Lanes, Herd]:
         one = lane(WHERE, [0.0] * 4, judge, *texts)
         assert one.start_margin is not None
         pools = one.pools(pool[plane(pool) >= 0])
@@ -311,7 +311,7 @@ class TestNearest:
         queries = np.random.default_rng(seed).uniform(-3, 3, size=(3, 3))
         three = lanes(ROWS_AND_TARGET, list(queries), JUDGE, "x0 <= x.x0 + 1", "x1 == x.x1")
         pools = Pools(three.ledger, [Pool(ROWS), Pool(ROWS[:7])], np.array([0, 1, 0]))
-        found = pools.nearest(three.at, most)
+        found, known = pools.nearest(three.at, most)
         for number, pool in enumerate((ROWS, ROWS[:7], ROWS)):
             mine = found.rows[found.at == number]
             clipped = np.clip(pool, three.regions.low[number], three.regions.high[number])
@@ -319,25 +319,24 @@ class TestNearest:
             order = np.argsort(far, kind="stable")[:most]
             np.testing.assert_array_equal(mine, pool[order])
             inside = three.regions.parts[number].contains(mine)
-            np.testing.assert_array_equal(found.known[found.at == number], inside)
+            np.testing.assert_array_equal(known[found.at == number], inside)
 
     def test_guesses_are_never_known(self) -> None:
         one = lanes(ROWS_AND_TARGET, [[0.0] * 3], JUDGE)
-        found = Pools(one.ledger, [Pool(ROWS[:4], ROWS[4:8])], np.array([0])).nearest(one.at, 8)
-        known = {tuple(row) for row in found.rows[found.known].tolist()}
-        assert known == {tuple(row) for row in ROWS[:4].tolist()}
+        found, known = Pools(one.ledger, [Pool(ROWS[:4], ROWS[4:8])], np.array([0])).nearest(one.at, 8)
+        assert {tuple(row) for row in found.rows[known].tolist()} == {tuple(row) for row in ROWS[:4].tolist()}
 
     def test_an_empty_pool_has_none(self) -> None:
         two = lanes(ROWS_AND_TARGET, [[0.0] * 3, [1.0] * 3], JUDGE)
         pools = Pools(two.ledger, [Pool(ROWS[:0]), Pool(ROWS)], np.array([0, 1]))
-        assert len(pools.nearest(np.array([0]), 5).at) == 0
-        assert set(pools.nearest(two.at, 5).at) == {1}
+        assert len(pools.nearest(np.array([0]), 5)[0].at) == 0
+        assert set(pools.nearest(two.at, 5)[0].at) == {1}
 
     def test_some_regions_have_theirs_without_the_others(self) -> None:
         two = lanes(ROWS_AND_TARGET, [[0.0] * 3, [1.0] * 3], JUDGE)
-        found = two.pools(ROWS).nearest(two.at, 9)
-        some = found.of(np.array([1]), 4)
-        np.testing.assert_array_equal(some.rows, two.pools(ROWS).nearest(np.array([1]), 4).rows)
+        found, _ = two.pools(ROWS).nearest(two.at, 9)
+        some, _ = two.pools(ROWS).nearest(np.array([1]), 4)
+        np.testing.assert_array_equal(found.of(np.array([1]), 4).rows, some.rows)
 
 
 class TestPulledIn:

@@ -9,7 +9,7 @@ from tests.search.lanes import REPLIES, Lanes, judge_of, lane, lanes, weighted
 from tests.support import Matrix, labels_only, setting
 
 import ssba
-from ssba.search.starts import Ends
+from ssba.search.lanes import Herd
 from ssba.search.stored import Stored, plane_through, stored_ends
 
 X = np.random.default_rng(5).normal(size=(400, 6))
@@ -65,7 +65,7 @@ class TestPlane:
 
 
 class TestEnds:
-    def ends(self, one: Lanes, points: Matrix, reaching: bool) -> tuple[Ends, Matrix]:
+    def ends(self, one: Lanes, points: Matrix, reaching: bool) -> tuple[Herd, Matrix]:
         return stored_ends(one.ledger, [Stored(points, np.full(len(points), reaching))], one.at)
 
     @pytest.mark.parametrize("reply", REPLIES)

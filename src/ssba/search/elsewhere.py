@@ -13,7 +13,7 @@ from ssba.search.planes import Probes, broad_slopes
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
-from ssba.search.starts import Ends, Pools, crossed_nearby
+from ssba.search.starts import Pools, crossed_nearby
 from ssba.search.steps import as_far_as_possible, neighbours, pairs_within, steps_of
 
 
@@ -125,7 +125,8 @@ def around_best(ledger: Ledger, at: Numbers, draws: Draws) -> None:
             if not len(left):
                 break
             in_a_ball = SETTINGS.starts.nearest // len(SETTINGS.descent.aside)
-            drawn = draws.of("ball", place).of("try", number).normal(in_a_ball, regions.x.shape[1])
+            rng = draws.of("ball", place).of("try", number).generator
+            drawn = rng.normal(size=(in_a_ball, regions.x.shape[1]))
             of = np.repeat(left, len(drawn))
             best, far = ledger.best_row[of], ledger.best[of]
             moves = np.where(regions.moves[of], np.tile(drawn, (len(left), 1)), 0.0)
@@ -176,10 +177,9 @@ def other_levels(ledger: Ledger, ends: Herd, at: Numbers) -> None:
 def _donors(ends: Herd, at: Numbers) -> list[Matrix]:
     """Return, by region, some rows that the search began with, and their mean; NaN where there is none."""
     most, count = SETTINGS.descent.starts, int(max(at.max(initial=0), ends.at.max(initial=0))) + 1
-    place = rank_within(ends.at)
-    first = ends.take(np.flatnonzero(place < most))
+    first = ends.of(ends.at, most)
     rows = np.full((most, count, ends.rows.shape[1]), np.nan)
-    rows[place[place < most], first.at] = first.rows
+    rows[rank_within(first.at), first.at] = first.rows
     size = np.bincount(first.at, minlength=count)[:, None]
     total = np.where(np.arange(most)[:, None, None] < size, rows, 0.0).sum(axis=0)
     return [*rows, np.where(size > 0, total / np.maximum(size, 1), np.nan)]
@@ -208,23 +208,23 @@ def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
     return found[order], of[order]
 
 
-def thin_out(ledger: Ledger, ends: Ends) -> Ends:
+def thin_out(ledger: Ledger, ends: Herd) -> Herd:
     """Take columns of the first end of each region back, many at once, while the target stays reached.
 
     Then go along the ray to each row that is left as far as the boundary.
     """
     regions = ledger.regions
-    kept = ends.take(np.flatnonzero(rank_within(ends.at) == 0))
+    kept = ends.of(ends.at, 1)
     start = regions.start[kept.at]
     back = np.where(regions.free[kept.at], start, kept.rows)
     rows = as_far_as_possible(ledger, kept.rows, back, kept.at)
     rays = rays_to(ledger, rows, kept.at)
     race(rays, np.arange(len(rows)), 1, SETTINGS.race.edge)
     margin = None if kept.margin is None else np.asarray(ledger.ask(rows, kept.at).margin)
-    return Ends(rows, kept.at, margin)
+    return Herd(rows, kept.at, margin)
 
 
-def columns_that_matter(ledger: Ledger, ends: Ends) -> Mask:
+def columns_that_matter(ledger: Ledger, ends: Herd) -> Mask:
     """Return by region which columns its end changes."""
     regions = ledger.regions
     matter = np.zeros_like(regions.free)

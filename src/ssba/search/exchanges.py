@@ -17,39 +17,31 @@ import numpy as np
 
 from ssba.arrays import choose, in_blocks
 from ssba.columns.distance import changed_cells
-from ssba.search.lanes import Draws, Herd, are_repeats, rank_within
+from ssba.search.lanes import Draws, Herd, nearest_different
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
 from ssba.search.steps import pull_back
 
 
-def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int) -> Herd:
+def swap(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws, rounds: int) -> None:
     """Bring rows that reach the target nearer by exchanges with each other and with donors."""
     parents = apart(ledger, parents, SETTINGS.columns.followed)
     for number in range(rounds):
         if not len(parents.at):
-            break
-        rows, at = _offspring(
-            ledger, parents, parents.with_rows(donors.rows, donors.at), draws.of("swap", number)
-        )
+            return
+        rows, at = _offspring(ledger, parents, parents.and_(donors), draws.of("swap", number))
         reached = ledger.ask(rows, at).reached
         hits, at = nearest_few(ledger, rows[reached], at[reached], SETTINGS.columns.followed)
         if len(at):
             ends, at = pull_back(ledger, hits, at, SETTINGS.columns.worthwhile * ledger.best)
-            parents = apart(ledger, parents.with_rows(ends, at), SETTINGS.columns.followed)
-    return parents
+            parents = apart(ledger, parents.and_(Herd(ends, at)), SETTINGS.columns.followed)
 
 
 def nearest_few(ledger: Ledger, rows: Matrix, at: Numbers, most: int) -> tuple[Matrix, Numbers]:
     """Return the nearest different rows of each region, in order."""
-    far = ledger.distance(rows, at)
-    order = np.lexsort((far, at))
-    rows, at, far = choose(rows, order), at[order], far[order]
-    fresh = np.flatnonzero(~are_repeats(rows, at, far))
-    rows, at = choose(rows, fresh), at[fresh]
-    few = rank_within(at) < most
-    return rows[few], at[few]
+    numbers = nearest_different(rows, at, ledger.distance(rows, at), most)
+    return choose(rows, numbers), at[numbers]
 
 
 def _offspring(ledger: Ledger, parents: Herd, others: Herd, draws: Draws) -> tuple[Matrix, Numbers]:
@@ -145,7 +137,7 @@ def trade(ledger: Ledger, at: Numbers, donors: Herd, draws: Draws) -> None:
     Where calls are dear, columns are not taken back.
     """
     idle = np.zeros(ledger.regions.count, dtype=np.int64)
-    parents = Herd(*ledger.nearest(at, SETTINGS.columns.followed))
+    parents = ledger.nearest(at, SETTINGS.columns.followed)
     for number in itertools.count():
         parents = parents.of(at[ledger.goes_on(at) & (idle[at] < SETTINGS.trades.patience)])
         if not len(parents.at):
@@ -156,7 +148,7 @@ def trade(ledger: Ledger, at: Numbers, donors: Herd, draws: Draws) -> None:
         hits, of = nearest_few(ledger, rows[reached], of[reached], SETTINGS.columns.followed)
         if not ledger.few_calls:
             hits, of = pull_back(ledger, hits, of, SETTINGS.columns.worthwhile * ledger.best)
-        parents = apart(ledger, parents.with_rows(hits, of), SETTINGS.columns.followed)
+        parents = apart(ledger, parents.and_(Herd(hits, of)), SETTINGS.columns.followed)
         gained = ledger.best[at] < before[at] * (1 - SETTINGS.descent.gain)
         idle[at] = np.where(gained, 0, idle[at] + 1)
 
@@ -170,7 +162,7 @@ def trades(ledger: Ledger, parents: Herd, donors: Herd, draws: Draws) -> tuple[M
     proportions in which they were changed before.
     """
     regions, columns = ledger.regions, ledger.regions.x.shape[1]
-    others, rng = parents.with_rows(donors.rows, donors.at), draws.generator
+    others, rng = parents.and_(donors), draws.generator
     pairs = _pairs(parents, others, rng, SETTINGS.trades.trials)
     trading = _Trading.drawn(rng, SETTINGS.trades.trials, columns)
 

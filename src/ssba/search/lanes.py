@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ssba.arrays import Array, choose, to_numpy
+from ssba.arrays import Array, choose, namespace, to_numpy
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 
 
@@ -29,10 +29,6 @@ class Draws:
     def generator(self) -> np.random.Generator:
         """A generator that begins anew."""
         return np.random.default_rng(self.path)
-
-    def normal(self, rows: int, columns: int) -> Matrix:
-        """Return a block of normal numbers."""
-        return self.generator.normal(size=(rows, columns))
 
 
 def row_keys(rows: Array) -> list[bytes]:
@@ -98,23 +94,36 @@ def rank_within(group: Numbers) -> NDArray[np.int64]:
     return np.arange(len(group)) - np.repeat(begins, np.diff(np.append(begins, len(group))))
 
 
+def nearest_different(rows: Matrix, at: Numbers, far: Vector, most: float) -> Numbers:
+    """Return the numbers of the nearest different rows, up to `most` of each region, in this order."""
+    order = np.lexsort((far, at))
+    order = order[~are_repeats(choose(rows, order), at[order], far[order])]
+    return np.asarray(order[rank_within(at[order]) < most])
+
+
 @dataclass(frozen=True)
 class Herd:
-    """Rows of several regions; those of a region stand next to each other."""
+    """Rows of several regions, those of a region next to each other; with margins where these are known."""
 
     rows: Matrix
     at: Numbers
+    margin: Vector | None = None
 
-    def with_rows(self, rows: Matrix, at: Numbers) -> "Herd":
-        """Return the herd with further rows behind those of each region."""
-        all_at = np.concatenate([self.at, at])
-        order = np.argsort(all_at, kind="stable")
-        return Herd(choose(np.concatenate([self.rows, rows]), order), all_at[order])
+    def and_(self, other: "Herd") -> "Herd":
+        """Return these rows, and others behind those of each region; with margins where both have them."""
+        at = np.concatenate([self.at, other.at])
+        order = np.argsort(at, kind="stable")
+        margin = None
+        if self.margin is not None and other.margin is not None:
+            margin = np.concatenate([self.margin, other.margin])[order]
+        rows = namespace(self.rows, other.rows).concat([self.rows, other.rows])
+        return Herd(choose(rows, order), at[order], margin)
 
-    def of(self, at: Numbers) -> "Herd":
-        """Return the rows of some regions."""
-        return self.take(np.flatnonzero(np.isin(self.at, at)))
+    def of(self, at: Numbers, most: float = np.inf) -> "Herd":
+        """Return the rows of some regions, up to so many of each."""
+        return self.take(np.flatnonzero(np.isin(self.at, at) & (rank_within(self.at) < most)))
 
     def take(self, numbers: Numbers) -> "Herd":
         """Return some of the rows."""
-        return Herd(choose(self.rows, numbers), self.at[numbers])
+        margin = None if self.margin is None else self.margin[numbers]
+        return Herd(choose(self.rows, numbers), self.at[numbers], margin)

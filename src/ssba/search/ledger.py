@@ -16,7 +16,7 @@ import numpy as np
 from ssba.arrays import Array, choose, copied, in_blocks, like, on_host, put, to_numpy
 from ssba.columns.distance import Metric, is_lost
 from ssba.models.targets import Reply
-from ssba.search.lanes import are_repeats, first_of_each, rank_within, row_keys
+from ssba.search.lanes import Herd, first_of_each, nearest_different, rank_within, row_keys
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 
 
@@ -336,19 +336,12 @@ class Ledger:
         np.minimum.at(best, self.regions.query, self.best)
         return best
 
-    def nearest(self, at: Numbers, most: int) -> tuple[Matrix, Numbers]:
+    def nearest(self, at: Numbers, most: int) -> Herd:
         """Return the nearest different rows of some regions that reached, up to `most` of each."""
         wanted = np.zeros(self.regions.count, dtype=bool)
         wanted[at] = True
         kept = [(rows[wanted[of]], of[wanted[of]], far[wanted[of]]) for rows, of, far in self.hits]
         if not kept:
-            return self.best_row[:0], at[:0]
-        rows = np.concatenate([one for one, _, _ in kept])
-        of = np.concatenate([one for _, one, _ in kept])
-        far = np.concatenate([one for _, _, one in kept])
-        order = np.lexsort((far, of))
-        rows, of, far = choose(rows, order), of[order], far[order]
-        fresh = ~are_repeats(rows, of, far)
-        rows, of = rows[fresh], of[fresh]
-        few = rank_within(of) < most
-        return rows[few], of[few]
+            return Herd(self.best_row[:0], at[:0])
+        rows, of, far = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        return Herd(rows, of).take(nearest_different(rows, of, far, most))

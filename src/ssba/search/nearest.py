@@ -30,12 +30,12 @@ from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
 from ssba.search.slopes import ends_by_slopes
 from ssba.search.starts import (
-    Ends,
     Pools,
     climbed_ends,
     crossed_ends,
     further_ends,
     known_ends,
+    no_ends,
     reaching_ends,
     slope_ends,
 )
@@ -64,7 +64,7 @@ class Search:
     at: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     left: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     start_margin: Vector | None = None
-    ends: Ends = field(init=False)
+    ends: Herd = field(init=False)
     guess: Matrix = field(init=False)
     one_way: Mask = field(init=False)
     from_points: Mask = field(init=False)
@@ -77,11 +77,11 @@ class Search:
 
     def __post_init__(self) -> None:
         count = self.ledger.regions.count
-        self.ends = Ends.none(self.ledger)
+        self.ends = no_ends(self.ledger)
         self.guess = namespace(self.ledger.regions.start).zeros_like(self.ledger.regions.start)
         self.one_way, self.from_points, self.steps = (np.zeros(count, dtype=bool) for _ in range(3))
         self.best = ways_from(self.ledger, self.ends.rows, self.ends.at, self.ends.margin)
-        self.herd = self.donors = Herd(self.ends.rows, self.ends.at)
+        self.herd = self.donors = self.ends
         self.all_columns = self.ledger.regions
         self.tidied = np.full(count, np.inf)
 
@@ -297,7 +297,7 @@ def _race_and_descend(search: Search) -> None:
     # Where stored points or the slope at the query tell which way to go, that way comes first.
     led = search.one_way[ends.at]
     first = ends.take(np.flatnonzero(led & (rank_within(ends.at) < SETTINGS.descent.starts)))
-    aside = Ends.none(ledger)
+    aside = no_ends(ledger)
     if search.start_margin is not None and len(first.at):
         aside = known_ends(ledger, search.pools, np.unique(first.at), SETTINGS.starts.second)
     others = ends.take(np.flatnonzero(~led))
@@ -319,7 +319,7 @@ def _other_faces(search: Search) -> None:
     """Where the boundary seemed to be a plane, go down from known rows that reach in front of that plane."""
     ledger, regions, best = search.ledger, search.ledger.regions, search.best
     planes = np.flatnonzero(best.straight & ledger.goes_on(best.at))
-    near = search.pools.nearest(best.at[planes], SETTINGS.starts.nearest)
+    near, known = search.pools.nearest(best.at[planes], SETTINGS.starts.nearest)
     way = np.zeros(regions.count, dtype=np.int64)
     way[best.at[planes]] = planes
     own = way[near.at]
@@ -327,7 +327,7 @@ def _other_faces(search: Search) -> None:
     # With other levels the plane would lie elsewhere.
     alike = ~(regions.discrete & (gap != 0)).any(axis=1)
     height, length = (choose(best.normal, own) * gap).sum(axis=1), np.sqrt((gap * gap).sum(axis=1))
-    before = near.known & alike & (height < -SETTINGS.descent.first_tolerance * length)
+    before = known & alike & (height < -SETTINGS.descent.first_tolerance * length)
     near = near.take(np.flatnonzero(before)).of(best.at, SETTINGS.starts.second)
     best.straight[way[near.at]] = False
     ends = reaching_ends(ledger, near)
@@ -337,7 +337,7 @@ def _other_faces(search: Search) -> None:
     best.put(way[ways.at[nearer]], ways.take(nearer))
 
 
-def _ways_to(search: Search, kinds: Sequence[tuple[Ends, int]]) -> Ways:
+def _ways_to(search: Search, kinds: Sequence[tuple[Herd, int]]) -> Ways:
     """Return ways down from where rays to ends cross the boundary, up to so many of each kind and region."""
     ledger, settings = search.ledger, SETTINGS.descent
     kind = np.repeat(np.arange(len(kinds)), [len(ends.at) for ends, _ in kinds])
@@ -500,8 +500,8 @@ def _take_usual_ends(search: Search, at: Numbers) -> None:
 def _broad_steps(search: Search) -> None:
     concerned = np.setdiff1d(search.not_coarse, np.flatnonzero(search.hurried))
     went = broad_steps(search.ledger, search.herd.of(concerned))
-    search.herd = search.herd.of(np.setdiff1d(search.herd.at, went.at)).with_rows(went.rows, went.at)
-    search.donors = search.donors.with_rows(went.rows, went.at)
+    search.herd = search.herd.of(np.setdiff1d(search.herd.at, went.at)).and_(went)
+    search.donors = search.donors.and_(went)
 
 
 def _columns_back(search: Search) -> None:
@@ -509,28 +509,27 @@ def _columns_back(search: Search) -> None:
     ledger = search.ledger
     unhurried = np.flatnonzero(~search.hurried)
     levels = np.setdiff1d(np.intersect1d(search.on_grid, unhurried), search.herd.at)
-    herd = search.herd.of(unhurried).with_rows(*ledger.nearest(levels, 2))
+    herd = search.herd.of(unhurried).and_(ledger.nearest(levels, 2))
     search.herd = Herd(*pull_back(ledger, herd.rows, herd.at))
 
 
 def _other_levels(search: Search) -> None:
     regions = search.ledger.regions
     some = (regions.free & regions.discrete).any(axis=1) & ~search.hurried
-    other_levels(search.ledger, Herd(search.ends.rows, search.ends.at), search.found[some[search.found]])
+    other_levels(search.ledger, search.ends, search.found[some[search.found]])
 
 
 def _exchange(search: Search) -> None:
     """Exchange cells among rows on steps."""
     ledger = search.ledger
     at = np.intersect1d(np.flatnonzero(search.steps & ~search.hurried), search.not_coarse)
-    parents = search.herd.of(at).with_rows(ledger.best_row[at], at)
+    parents = search.herd.of(at).and_(Herd(ledger.best_row[at], at))
     swap(ledger, parents, search.donors, search.draws.of("swap"), SETTINGS.descent.rounds)
 
 
 def _trade(search: Search) -> None:
-    donors = Herd(search.ends.rows, search.ends.at).with_rows(search.donors.rows, search.donors.at)
     at = np.union1d(search.on_grid, search.found[search.hurried[search.found]])
-    trade(search.ledger, at, donors, search.draws.of("trade"))
+    trade(search.ledger, at, search.ends.and_(search.donors), search.draws.of("trade"))
 
 
 def _descend_again(search: Search) -> None:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssba.arrays import Mask, Matrix, Vector
 from ssba.columns.distance import Metric, changed_cells
 from ssba.options import Diversity
-from ssba.search.lanes import different
+from ssba.search.lanes import nearest_different
 
 Column = TypeVar("Column")
 
@@ -40,7 +39,7 @@ def pick_order(
     them, and no set that contains one of theirs. With "levers" each set of columns is there once, and one
     that contains another only where it is worth telling.
     """
-    order = _without_repeats(rows, metric.distance(rows, x))
+    order = nearest_different(rows, np.zeros(len(rows), dtype=np.int64), metric.distance(rows, x), len(rows))
     rows = rows[order]
     distances, changed = metric.distance(rows, x), changed_cells(rows, x)
     chosen: list[int] = []
@@ -122,16 +121,3 @@ def _crosses(changed: Mask, i: int) -> Mask:
 def _contains(changed: Mask, i: int) -> Mask:
     """Tell which rows change all columns that row `i` changes."""
     return np.asarray((changed | ~changed[i]).all(axis=1))
-
-
-def _without_repeats(rows: Matrix, distances: Vector) -> NDArray[np.int64]:
-    """Return the numbers of different rows, nearest first; only rows as far as another can repeat it."""
-    order = np.argsort(distances, kind="stable")
-    as_far = distances[order][1:] == distances[order][:-1]
-    tied = np.zeros(len(order), dtype=bool)
-    tied[:-1] |= as_far
-    tied[1:] |= as_far
-    kept = ~tied
-    places = np.flatnonzero(tied)
-    kept[places[different(rows[order[places]])]] = True
-    return np.asarray(order[kept])

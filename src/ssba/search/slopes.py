@@ -8,13 +8,13 @@ that many ways of many queries are followed in the time of one.
 import numpy as np
 
 from ssba.arrays import choose, like, namespace, on_host
-from ssba.search.lanes import rank_within
+from ssba.search.lanes import Herd, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import Boxes, edges
 from ssba.search.rays import rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
-from ssba.search.starts import Ends, Pools
+from ssba.search.starts import Pools, no_ends
 
 # Ways go from row to row in steps of this share of a column's scale.
 _FINE = 2.0**-24
@@ -22,16 +22,16 @@ _FINE = 2.0**-24
 _PLANES = 3
 
 
-def ends_by_slopes(ledger: Ledger, pools: Pools, at: Numbers) -> tuple[Ends, Vector]:
+def ends_by_slopes(ledger: Ledger, pools: Pools, at: Numbers) -> tuple[Herd, Vector]:
     """Return rows that reach the target where slopes lead from the starts of regions, and from known rows.
 
     With them comes at what share of the way from the start to each of them the boundary is expected, NaN
     where nobody knows.
     """
     regions, settings = ledger.regions, SETTINGS.beside
-    near = pools.nearest(at, settings.starts)
-    reaching = np.flatnonzero(near.known)
-    ledger.add_known(choose(near.rows, reaching), near.at[reaching])
+    near, known = pools.nearest(at, settings.starts)
+    reaching = near.take(np.flatnonzero(known))
+    ledger.add_known(reaching.rows, reaching.at)
     begun = namespace(near.rows).concat([choose(regions.start, at), regions.snap(near.rows, near.at)])
     of, shares = np.concatenate([at, near.at]), np.array(settings.shares)
     fine = ledger.can_afford(of, len(shares) + (settings.steps if ledger.is_beside else 0))
@@ -39,7 +39,7 @@ def ends_by_slopes(ledger: Ledger, pools: Pools, at: Numbers) -> tuple[Ends, Vec
     if len(short):
         begun, of = choose(begun, np.flatnonzero(fine)), of[fine]
     if not len(of):
-        return Ends.none(ledger), np.empty(0)
+        return no_ends(ledger), np.empty(0)
     led, fine = _followed(ledger, begun, of)
     order = np.argsort(of, kind="stable")
     order = order[fine[order]]
@@ -58,7 +58,7 @@ def ends_by_slopes(ledger: Ledger, pools: Pools, at: Numbers) -> tuple[Ends, Vec
     known = (share[before] < share[first]) & (rise > 0)
     beyond = margin[first] / np.where(known, rise, 1.0)
     expected = 1 - beyond * (share[first] - share[before]) / share[first]
-    ends = Ends(choose(rows, first), rays.at[who[first]], margin[first])
+    ends = Herd(choose(rows, first), rays.at[who[first]], margin[first])
     return ends, np.where(known, expected, np.nan)
 
 

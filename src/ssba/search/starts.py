@@ -10,7 +10,7 @@ import numpy as np
 
 from ssba.arrays import blocks, by_row, choose, like, lowest, namespace, put, row_sums
 from ssba.columns.distance import nearest_numbers
-from ssba.search.lanes import Draws, are_repeats, different, first_of_each, rank_within
+from ssba.search.lanes import Draws, Herd, different, first_of_each, nearest_different, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.planes import feet, score_slopes, unit
 from ssba.search.rays import rays_to
@@ -51,23 +51,6 @@ class Pool:
         return Pool(self.reaching, np.concatenate([rows, *others]))
 
 
-@dataclass(frozen=True)
-class Near:
-    """Rows of regions in order of their distance; `known` ones reach the target as they are."""
-
-    rows: Matrix
-    at: Numbers
-    known: Mask
-
-    def of(self, at: Numbers, most: int) -> "Near":
-        """Return up to so many rows of some regions."""
-        return self.take(np.flatnonzero(np.isin(self.at, at) & (rank_within(self.at) < most)))
-
-    def take(self, numbers: Numbers) -> "Near":
-        """Return some of the rows."""
-        return Near(choose(self.rows, numbers), self.at[numbers], self.known[numbers])
-
-
 def hold_all(regions: Regions, at: Numbers, rows: Matrix) -> Mask:
     """Tell which regions are boxes of numbers that hold all of some rows: most are the data's own range."""
     if regions.has_levels or not len(rows):
@@ -85,10 +68,10 @@ class Pools:
     number: Numbers
     _brought: dict[int, Matrix] = field(default_factory=dict)
 
-    def nearest(self, at: Numbers, most: int) -> Near:
+    def nearest(self, at: Numbers, most: int) -> tuple[Herd, Mask]:
         """Return the rows of the pools nearest to some regions as they are, where these can be brought there.
 
-        Bounds bring a row nearer; `known` are those that lie inside them already.
+        Bounds bring a row nearer. The second array tells which are known to reach and lie inside already.
         """
         rows, of, known = [], [], []
         for name in np.unique(self.number[at]):
@@ -104,11 +87,11 @@ class Pools:
             of.append(owner)
             known.append(asked & self.ledger.regions.contains(found, owner))
         if not rows:
-            return Near(self.ledger.regions.start[:0], at[:0], np.empty(0, dtype=bool))
+            return Herd(self.ledger.regions.start[:0], at[:0]), np.empty(0, dtype=bool)
         all_of = np.concatenate(of)
         order = np.argsort(all_of, kind="stable")
         every_row = namespace(*rows).concat(rows)
-        return Near(choose(every_row, order), all_of[order], np.concatenate(known)[order])
+        return Herd(choose(every_row, order), all_of[order]), np.concatenate(known)[order]
 
     def _rows(self, name: int) -> Matrix:
         """Return the rows of a pool, where the regions lie."""
@@ -133,27 +116,20 @@ class Pools:
             found[cut[part]] = lowest(far, most)
         return found
 
-    def pulled_in(self, at: Numbers, most: int) -> Near:
+    def pulled_in(self, at: Numbers, most: int) -> Herd:
         """Return the nearest rows pulled into regions, as they are and with the query's own levels.
 
         A missing cell takes the query's value.
         """
         regions = self.ledger.regions
-        near = self.nearest(at, 2 * most)
+        near, _ = self.nearest(at, 2 * most)
         rows, of = np.where(np.isnan(near.rows), regions.x[near.at], near.rows), near.at
-        known = near.known
         if regions.discrete.any():
             rows = np.concatenate([rows, np.where(regions.discrete, regions.start[of], rows)])
-            of, known = np.concatenate([of, of]), np.concatenate([known, np.zeros(len(of), dtype=bool)])
+            of = np.concatenate([of, of])
         pulled, fine = regions.pull_in(rows, of)
-        pulled, of, known = pulled[fine], of[fine], known[fine]
-        far = self.ledger.distance(pulled, of)
-        order = np.lexsort((far, of))
-        pulled, of, known, far = pulled[order], of[order], known[order], far[order]
-        kept = ~are_repeats(pulled, of, far)
-        pulled, of, known = pulled[kept], of[kept], known[kept]
-        few = rank_within(of) < most
-        return Near(pulled[few], of[few], known[few])
+        pulled, of = pulled[fine], of[fine]
+        return Herd(pulled, of).take(nearest_different(pulled, of, self.ledger.distance(pulled, of), most))
 
     def rows_of(self, number: int) -> Matrix:
         """Return the rows of a region's pool, as they are."""
@@ -176,41 +152,22 @@ class Pools:
         return np.asarray(rest[chosen[: len(rest)]])
 
 
-@dataclass(frozen=True)
-class Ends:
-    """Feasible rows that reach the target, the regions they belong to, and their margins by score."""
-
-    rows: Matrix
-    at: Numbers
-    margin: Vector | None
-
-    @classmethod
-    def none(cls, ledger: Ledger) -> "Ends":
-        """Return no ends."""
-        margin = np.empty(0) if ledger.has_scores else None
-        return cls(ledger.regions.start[:0], np.empty(0, dtype=np.int64), margin)
-
-    def and_(self, other: "Ends") -> "Ends":
-        """Return these and others; those of a region in this order."""
-        at = np.concatenate([self.at, other.at])
-        order = np.argsort(at, kind="stable")
-        margin = None
-        if self.margin is not None and other.margin is not None:
-            margin = np.concatenate([self.margin, other.margin])[order]
-        rows = namespace(self.rows, other.rows).concat([self.rows, other.rows])
-        return Ends(choose(rows, order), at[order], margin)
-
-    def of(self, at: Numbers) -> "Ends":
-        """Return the ends of some regions."""
-        return self.take(np.flatnonzero(np.isin(self.at, at)))
-
-    def take(self, numbers: Numbers) -> "Ends":
-        """Return some of the ends."""
-        margin = None if self.margin is None else self.margin[numbers]
-        return Ends(choose(self.rows, numbers), self.at[numbers], margin)
+def no_ends(ledger: Ledger) -> Herd:
+    """Return no rows that reach the target."""
+    margin = np.empty(0) if ledger.has_scores else None
+    return Herd(ledger.regions.start[:0], np.empty(0, dtype=np.int64), margin)
 
 
-def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> tuple[Ends, Matrix]:
+def reached_of(ledger: Ledger, rows: Matrix, at: Numbers, *, only_first: bool = False) -> Herd:
+    """Ask about rows; return those that reach the target, or the first such of each region, with margins."""
+    reply = ledger.ask(rows, at)
+    hits = np.flatnonzero(reply.reached)
+    if only_first:
+        hits = hits[rank_within(at[hits]) == 0]
+    return Herd(rows, at, None if reply.margin is None else np.asarray(reply.margin)).take(hits)
+
+
+def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) -> tuple[Herd, Matrix]:
     """Return rows that reach the target in the direction in which the score rises most at the starts.
 
     None where it does not rise there, as that of trees does not, or where nothing that way reaches. The
@@ -218,9 +175,9 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     """
     regions, settings = ledger.regions, SETTINGS.starts
     directions = namespace(regions.start).zeros_like(regions.start)
-    none = Ends.none(ledger), directions
+    none = no_ends(ledger), directions
     at = at[regions.columns_moving[at] > 1]
-    near = pools.nearest(at, 1)
+    near, _ = pools.nearest(at, 1)
     xp = namespace(near.rows)
     pulled, fine = regions.pull_in(
         xp.where(xp.isnan(near.rows), choose(regions.x, near.at), near.rows), near.at
@@ -251,34 +208,29 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
     who = np.repeat(np.arange(len(at)), len(parts))
     shares = rays.shares(np.tile(parts, len(at)) * farthest[who], who)
     rows, fine = regions.pull_in(rays.rows(who, shares), at[who])
-    rows, who = choose(rows, np.flatnonzero(fine)), who[fine]
-    reply = ledger.ask(rows, at[who])
-    hits = np.flatnonzero(reply.reached)
-    first = hits[rank_within(who[hits]) == 0]
-    put(directions, at[who[first]], choose(normal, who[first]))
-    return Ends(choose(rows, first), at[who[first]], np.asarray(reply.margin)[first]), directions
+    ends = reached_of(ledger, choose(rows, np.flatnonzero(fine)), at[who[fine]], only_first=True)
+    put(directions, ends.at, choose(normal, np.searchsorted(at, ends.at)))
+    return ends, directions
 
 
-def known_ends(ledger: Ledger, pools: Pools, at: Numbers, most: int = SETTINGS.starts.known) -> Ends:
+def known_ends(ledger: Ledger, pools: Pools, at: Numbers, most: int = SETTINGS.starts.known) -> Herd:
     """Take background rows, which the model was asked about, where the nearest are feasible as they are."""
-    near = pools.nearest(at, most)
-    some = np.bincount(near.at[~near.known], minlength=ledger.regions.count) > 0
+    near, known = pools.nearest(at, most)
+    some = np.bincount(near.at[~known], minlength=ledger.regions.count) > 0
     return reaching_ends(ledger, near.of(at[~some[at]], most))
 
 
-def reaching_ends(ledger: Ledger, near: Near) -> Ends:
+def reaching_ends(ledger: Ledger, known: Herd) -> Herd:
     """Return rows that are known to reach, with the margins that they have where there are scores."""
-    if not ledger.has_scores:
-        ledger.add_known(near.rows, near.at)
-        return Ends(near.rows, near.at, None)
-    reply = ledger.ask(near.rows, near.at)
-    hits = np.flatnonzero(reply.reached)
-    return Ends(choose(near.rows, hits), near.at[hits], np.asarray(reply.margin)[hits])
+    if ledger.has_scores:
+        return reached_of(ledger, known.rows, known.at)
+    ledger.add_known(known.rows, known.at)
+    return known
 
 
-def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> Ends:
+def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> Herd:
     """Ask about ever more distant kinds of rows until some of each region reach the target."""
-    settings, ends = SETTINGS.starts, Ends.none(ledger)
+    settings, ends = SETTINGS.starts, no_ends(ledger)
     near = pools.pulled_in(at, settings.nearest)
     kinds: list[Callable[[int], Matrix]] = [
         lambda number: near.rows[near.at == number],
@@ -296,14 +248,11 @@ def further_ends(ledger: Ledger, pools: Pools, at: Numbers, draws: Draws) -> End
             break
         blocks = [rows_of(int(number)) for number in left]
         rows, of = np.concatenate(blocks), np.repeat(left, [len(block) for block in blocks])
-        reply = ledger.ask(rows, of)
-        hits = reply.reached
-        margin = None if reply.margin is None else np.asarray(reply.margin)[hits]
-        ends = ends.and_(Ends(rows[hits], of[hits], margin))
+        ends = ends.and_(reached_of(ledger, rows, of))
     return ends
 
 
-def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
+def climbed_ends(ledger: Ledger, at: Numbers) -> Herd:
     """Follow the score from the best misses: change one column at a time, then all that helped together.
 
     Steps begin at all of the way to a column's ends and shrink whenever none of them helps.
@@ -325,13 +274,10 @@ def climbed_ends(ledger: Ledger, at: Numbers) -> Ends:
         ledger.ask(pulled[fine], left[better[fine]])
         share[np.setdiff1d(left, left[better])] *= 0.5
     found = at[np.isfinite(ledger.best[at])]
-    rows, of = ledger.nearest(found, SETTINGS.starts.known)
-    if not ledger.has_scores or not len(of):
-        return Ends(rows, of, np.empty(0) if ledger.has_scores else None)
-    return Ends(rows, of, np.asarray(ledger.ask(rows, of).margin))
+    return reaching_ends(ledger, ledger.nearest(found, SETTINGS.starts.known))
 
 
-def crossed_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Ends:
+def crossed_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Herd:
     """Cross the values of the data in the columns that can move, where these are one or two at most.
 
     Trees tell nothing apart between two neighbouring values of their data: whatever small cell of theirs
@@ -340,10 +286,7 @@ def crossed_ends(ledger: Ledger, pools: Pools, at: Numbers) -> Ends:
     regions = ledger.regions
     count = regions.moves[at].sum(axis=1)
     at = at[(count > 0) & (count <= 2) & np.isinf(ledger.best[at]) & ledger.goes_on(at)]
-    rows, of = _crossed_rows(ledger, pools, at, SETTINGS.starts.trials)
-    reply = ledger.ask(rows, of)
-    hits = reply.reached
-    return Ends(rows[hits], of[hits], None if reply.margin is None else np.asarray(reply.margin)[hits])
+    return reached_of(ledger, *_crossed_rows(ledger, pools, at, SETTINGS.starts.trials))
 
 
 def crossed_nearby(ledger: Ledger, pools: Pools, at: Numbers) -> tuple[Matrix, Numbers]:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssba.search.lanes import rank_within
+from ssba.search.lanes import Herd
 from ssba.search.ledger import Ledger
 from ssba.search.planes import feet, unit
 from ssba.search.rays import rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
-from ssba.search.starts import Ends
+from ssba.search.starts import no_ends, reached_of, reaching_ends
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Stored:
     reaching: Mask
 
 
-def stored_ends(ledger: Ledger, stored: Sequence[Stored | None], at: Numbers) -> tuple[Ends, Matrix]:
+def stored_ends(ledger: Ledger, stored: Sequence[Stored | None], at: Numbers) -> tuple[Herd, Matrix]:
     """Return rows that reach the target: beyond the foot of a plane through stored points, and some points.
 
     None for regions where the points are too few to lay a plane. The second array are the planes' normals.
@@ -45,7 +45,7 @@ def stored_ends(ledger: Ledger, stored: Sequence[Stored | None], at: Numbers) ->
             known[int(number)] = own.rows[inside & own.reaching][: SETTINGS.starts.known]
     laid = np.array(sorted(known), dtype=np.int64)
     if not len(laid):
-        return Ends.none(ledger), normals
+        return no_ends(ledger), normals
     # The plane is ``normal . u == 1``.
     direction, length = unit(normals[laid])
     start = regions.start[laid]
@@ -54,26 +54,12 @@ def stored_ends(ledger: Ledger, stored: Sequence[Stored | None], at: Numbers) ->
     beyond = np.array(settings.beyond)
     who = np.repeat(np.arange(len(laid)), len(beyond))
     rows, fine = regions.pull_in(rays.rows(who, np.tile(beyond, len(laid))), laid[who])
-    ends = _first_that_reach(ledger, rows[fine], laid[who[fine]])
+    ends = reached_of(ledger, rows[fine], laid[who[fine]], only_first=True)
     # With labels only it is known what the model says of the points; margins must be asked for.
     most = SETTINGS.descent.starts if ledger.has_scores else SETTINGS.starts.known
     points = np.concatenate([known[int(number)][:most] for number in laid])
     of = np.repeat(laid, [len(known[int(number)][:most]) for number in laid])
-    if ledger.has_scores:
-        reply = ledger.ask(points, of)
-        hits = reply.reached
-        return ends.and_(Ends(points[hits], of[hits], np.asarray(reply.margin)[hits])), normals
-    ledger.add_known(points, of)
-    return ends.and_(Ends(points, of, None)), normals
-
-
-def _first_that_reach(ledger: Ledger, rows: Matrix, at: Numbers) -> Ends:
-    """Ask about rows; return the first of each region that reaches."""
-    reply = ledger.ask(rows, at)
-    hits = np.flatnonzero(reply.reached)
-    first = hits[rank_within(at[hits]) == 0]
-    margin = None if reply.margin is None else np.asarray(reply.margin)[first]
-    return Ends(rows[first], at[first], margin)
+    return ends.and_(reaching_ends(ledger, Herd(points, of))), normals
 
 
 def plane_through(ledger: Ledger, rows: Matrix, number: int) -> Vector | None:
