@@ -257,7 +257,7 @@ def test_scores_that_are_flat_at_the_query_hide_no_plane_of_many_columns(reply: 
 
 def test_the_search_ends_with_all_columns_in_its_regions() -> None:
     one = lane(wide(), [0.0] * WIDTH, judge_of(steps, "labels"))
-    assert one.regions.free.sum() > SETTINGS.narrow.columns
+    assert one.regions.free.sum() > SETTINGS.race.many_columns
     before = one.regions
     one.search()
     assert one.regions is before

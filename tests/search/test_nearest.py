@@ -535,9 +535,28 @@ def test_moves_have_names_of_their_own_and_each_its_problem() -> None:
 
 
 def test_a_move_runs_only_where_it_applies() -> None:
-    """By labels neither slope nor climb can be of use; without stored points they are not looked at."""
+    """By labels no move that follows scores is made; without stored points none looks at them."""
     one = lanes(numbers(3), [[0.0] * 3], judge_of(lambda Z: Z[:, 0] - 1, "labels"))
     search = nearest.Search(one.ledger, one.pools(), DRAWS)
     nearest.MOVES[0].run(search)
-    applying = [move.name for move in nearest.MOVES if move.applies(search)]
-    assert applying == ["start", "known rows", "further rows", "crossed values"]
+    left_out = [move.name for move in nearest.MOVES if not move.applies(search)]
+    assert left_out == [
+        "stored points",
+        "the model's slopes",
+        "slope",
+        "climb",
+        "other levels",
+        "gains and costs",
+        "all columns again",
+    ]
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_moves_cope_with_nothing_to_do(reply: str) -> None:
+    """Where all queries reach as they are, the other moves ask about nothing."""
+    one = lanes(numbers(3), [[2.0] * 3, [3.0] * 3], judge_of(lambda Z: Z[:, 0] - 1, reply))
+    search = nearest.Search(one.ledger, one.pools(), DRAWS)
+    for move in nearest.MOVES:
+        if move.applies(search):
+            move.run(search)
+    assert len(one.asked) == 2

@@ -81,7 +81,7 @@ def is_told_by_trees(state: QueryState) -> bool:
         and options.price == 1
         and options.max_changes is None
         and all(
-            region.linear is None and region.free.sum() > SETTINGS.narrow.columns
+            region.linear is None and region.free.sum() > SETTINGS.race.many_columns
             for region in state.query.regions
         )
         and not is_contradicted(state)

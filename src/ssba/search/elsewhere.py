@@ -265,4 +265,4 @@ def _misses(ledger: Ledger, at: Numbers, width: Vector) -> Matrix:
 
 def are_wide(ledger: Ledger, at: Numbers) -> Numbers:
     """Return the regions in which very many columns may change."""
-    return np.asarray(at[ledger.regions.free[at].sum(axis=1) > SETTINGS.narrow.columns])
+    return np.asarray(at[ledger.regions.free[at].sum(axis=1) > SETTINGS.race.many_columns])

@@ -144,16 +144,16 @@ class Search:
 
 @dataclass(frozen=True)
 class Move:
-    """One move of the search: what it is called, whether it can be of use, and what it does.
+    """One move of the search: what it is called, what it does, and where alone it can be made.
 
     `share` is about its part of the time that a search takes, in percent. `beside` are those that are also
     made with rows that lie beside a model, on its device: all that a smooth boundary in many columns needs.
     """
 
     name: str
-    applies: Callable[[Search], bool]
     run: Callable[[Search], None]
     share: int
+    applies: Callable[[Search], bool] = lambda search: True
     beside: bool = False
 
 
@@ -228,8 +228,18 @@ def _follow_slope(search: Search) -> None:
     search.ends = search.ends.and_(ends)
 
 
-def _take_known(search: Search) -> None:
-    search.ends = search.ends.and_(known_ends(search.ledger, search.pools, search.without_ends))
+def _ends_by(find: Callable[[Ledger, Pools, Numbers], Herd]) -> Callable[[Search], None]:
+    """Return a move that looks for rows that reach in the regions for which none is known."""
+
+    def look(search: Search) -> None:
+        search.ends = search.ends.and_(find(search.ledger, search.pools, search.without_ends))
+
+    return look
+
+
+def _look_further(search: Search) -> None:
+    draws = search.draws.of("further")
+    search.ends = search.ends.and_(further_ends(search.ledger, search.pools, search.without_ends, draws))
 
 
 def _follow_models_slopes(search: Search) -> None:
@@ -248,19 +258,6 @@ def _follow_models_slopes(search: Search) -> None:
     search.best.optimal[:] = True
     if ledger.is_beside:
         search.leave(search.without_ends)
-
-
-def _look_further(search: Search) -> None:
-    draws = search.draws.of("further")
-    search.ends = search.ends.and_(further_ends(search.ledger, search.pools, search.without_ends, draws))
-
-
-def _climb(search: Search) -> None:
-    search.ends = search.ends.and_(climbed_ends(search.ledger, search.without_ends))
-
-
-def _cross(search: Search) -> None:
-    search.ends = search.ends.and_(crossed_ends(search.ledger, search.pools, search.without_ends))
 
 
 def _narrow(search: Search) -> None:
@@ -405,18 +402,14 @@ def way_down(ledger: Ledger, ways: Ways, margin: Vector | None) -> Ways:
     return best
 
 
-def _are_close(ledger: Ledger, ways: Ways) -> Mask:
-    """Tell which ways stand about as near to their query as the best of their region."""
-    return ways.distance <= SETTINGS.descent.close * _least(ledger, ways)
-
-
 def _are_rivals(ledger: Ledger, ways: Ways) -> Mask:
     """Tell which ways may still become the best of their region: such as are close, but not at one place."""
     best, count = first_of_each(ways.at, ways.distance), ledger.regions.count
     numbers = np.zeros(count, dtype=np.int64)
     numbers[ways.at[best]] = best
     gap = to_numpy(ledger.metric.distance(ways.row, choose(ways.row, numbers[ways.at])))
-    others = _are_close(ledger, ways) & (gap > SETTINGS.descent.apart * ways.distance)
+    close = ways.distance <= SETTINGS.descent.close * _least(ledger, ways)
+    others = close & (gap > SETTINGS.descent.apart * ways.distance)
     several = np.bincount(ways.at[others], minlength=count) > 0
     others[best] = several[ways.at[best]]
     return np.asarray(others)
@@ -450,18 +443,6 @@ def _along_columns(search: Search) -> None:
     at = search.found[search.ledger.regions.columns_moving[search.found] > SETTINGS.race.few_columns]
     along_columns(search.ledger, np.setdiff1d(search.found, planes), tidy(search.ledger, at))
     search.tidied[at] = search.ledger.best[at]
-
-
-def _values_nearby(search: Search) -> None:
-    values_nearby(search.ledger, search.pools, search.found)
-
-
-def _elsewhere(search: Search) -> None:
-    elsewhere(search.ledger, search.without_steps, search.start_margin, search.draws)
-
-
-def _around(search: Search) -> None:
-    around_best(search.ledger, search.without_steps, search.draws)
 
 
 def _tell_steps(search: Search) -> None:
@@ -581,67 +562,52 @@ def _close_in(search: Search) -> None:
     race(rays, np.arange(len(some)), 1, settings.closely, nearest=near)
 
 
-def _always(search: Search) -> bool:
-    return True
-
-
-def _has_ends(search: Search) -> bool:
-    return len(search.ends.at) > 0
-
-
-def _has_herd(search: Search) -> bool:
-    return len(search.herd.at) > 0
-
-
-def _is_on_grid(search: Search) -> bool:
-    return len(search.on_grid) > 0
-
-
-def _seems_plane(search: Search) -> bool:
-    return bool(search.best.straight.any())
-
-
-def _lacks_ends(search: Search) -> bool:
-    return len(search.without_ends) > 0
-
-
 def _has_scores(search: Search) -> bool:
     return not search.by_labels and len(search.at) > 0
 
 
 MOVES: tuple[Move, ...] = (
-    Move("start", _always, _ask_starts, 1, beside=True),
-    Move("stored points", lambda search: search.stored is not None, _use_stored, 1),
+    Move("start", _ask_starts, 1, beside=True),
+    Move("stored points", _use_stored, 1, lambda search: search.stored is not None),
     Move(
         "the model's slopes",
-        lambda search: search.ledger.door.led is not None,
         _follow_models_slopes,
         0,
+        lambda search: search.ledger.door.led is not None,
         beside=True,
     ),
-    Move("slope", _has_scores, _follow_slope, 3),
-    Move("known rows", _lacks_ends, _take_known, 1),
-    Move("further rows", _lacks_ends, _look_further, 3),
-    Move("climb", lambda search: _has_scores(search) and _lacks_ends(search), _climb, 2),
-    Move("crossed values", _lacks_ends, _cross, 1),
-    Move("few of many columns", _has_ends, _narrow, 2),
-    Move("descent", _has_ends, _race_and_descend, 33),
-    Move("few nearer rows", _has_ends, _ask_few_nearer, 1),
-    Move("other faces", _seems_plane, _other_faces, 0),
-    Move("along columns", _has_ends, _along_columns, 2, beside=True),
-    Move("values nearby", lambda search: _has_ends(search) and search.by_labels, _values_nearby, 1),
-    Move("elsewhere", _has_ends, _elsewhere, 7),
-    Move("around the best", _has_ends, _around, 6),
-    Move("steps", _has_ends, _tell_steps, 3),
-    Move("broad steps", _has_herd, _broad_steps, 6),
-    Move("columns back", _has_ends, _columns_back, 3),
-    Move("other levels", lambda search: search.ledger.regions.has_levels, _other_levels, 6),
-    Move("exchanges", _has_herd, _exchange, 5),
-    Move("gains and costs", lambda search: _has_ends(search) and not search.by_labels, _buy, 6),
-    Move("trades", _has_ends, _trade, 8),
-    Move("descent again", _is_on_grid, _descend_again, 2),
-    Move("columns back finely", _has_ends, _finely_back, 1),
-    Move("all columns again", lambda search: search.ledger.regions is not search.all_columns, _widen, 1),
-    Move("last crossing", _has_ends, _close_in, 1, beside=True),
-    Move("small changes left out", _has_ends, _leave_out, 1, beside=True),
+    Move("slope", _follow_slope, 3, _has_scores),
+    Move("known rows", _ends_by(known_ends), 1),
+    Move("further rows", _look_further, 3),
+    Move("climb", _ends_by(lambda ledger, _, at: climbed_ends(ledger, at)), 2, _has_scores),
+    Move("crossed values", _ends_by(crossed_ends), 1),
+    Move("few of many columns", _narrow, 2),
+    Move("descent", _race_and_descend, 33),
+    Move("few nearer rows", _ask_few_nearer, 1),
+    Move("other faces", _other_faces, 0),
+    Move("along columns", _along_columns, 2, beside=True),
+    Move(
+        "values nearby",
+        lambda search: values_nearby(search.ledger, search.pools, search.found),
+        1,
+        lambda search: search.by_labels,
+    ),
+    Move(
+        "elsewhere",
+        lambda search: elsewhere(search.ledger, search.without_steps, search.start_margin, search.draws),
+        7,
+    ),
+    Move("around the best", lambda search: around_best(search.ledger, search.without_steps, search.draws), 6),
+    Move("steps", _tell_steps, 3),
+    Move("broad steps", _broad_steps, 6),
+    Move("columns back", _columns_back, 3),
+    Move("other levels", _other_levels, 6, lambda search: search.ledger.regions.has_levels),
+    Move("exchanges", _exchange, 5),
+    Move("gains and costs", _buy, 6, _has_scores),
+    Move("trades", _trade, 8),
+    Move("descent again", _descend_again, 2),
+    Move("columns back finely", _finely_back, 1),
+    Move("all columns again", _widen, 1, lambda search: search.ledger.regions is not search.all_columns),
+    Move("last crossing", _close_in, 1, beside=True),
+    Move("small changes left out", _leave_out, 1, beside=True),
 )

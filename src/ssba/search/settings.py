@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class RaceSettings:
-    """Brackets on rays."""
+    """Brackets on rays, and what counts as few columns and as many."""
 
     # A race, and a climb, is over after so many steps.
     most_steps: int = 24
     # Up to so many columns that move count as few: rows can be drawn around a row, and normals need no guess.
     # With 16 all cases take 8% more rows.
     few_columns: int = 8
+    # Beyond so many free columns only those that matter are searched. 1,000 columns with trees end at a
+    # distance of 18.6 without this, and at a tenth of it with it; up to 150 it is not needed.
+    many_columns: int = 150
     # By labels the rays of a race are asked about at so many distances together, for fewer calls. 4 and 14
     # end as near, in 3% fewer and 8% more rows.
     sections: int = 7
@@ -136,15 +139,6 @@ class BesideSettings:
 
 
 @dataclass(frozen=True)
-class NarrowSettings:
-    """Few of many columns."""
-
-    # Beyond so many free columns only those that matter are searched. 1,000 columns with trees end at a
-    # distance of 18.6 without this, and at a tenth of it with it; up to 150 it is not needed.
-    columns: int = 150
-
-
-@dataclass(frozen=True)
 class ColumnSettings:
     """Columns taken back."""
 
@@ -243,7 +237,6 @@ class SearchSettings:
     starts: StartSettings = field(default_factory=StartSettings)
     descent: DescentSettings = field(default_factory=DescentSettings)
     beside: BesideSettings = field(default_factory=BesideSettings)
-    narrow: NarrowSettings = field(default_factory=NarrowSettings)
     columns: ColumnSettings = field(default_factory=ColumnSettings)
     steps: StepSettings = field(default_factory=StepSettings)
     swaps: SwapSettings = field(default_factory=SwapSettings)
