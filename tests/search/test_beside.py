@@ -14,7 +14,7 @@ from ssba.columns.distance import Norm
 from ssba.search.descend import descend, ways_from
 from ssba.search.ledger import Door, Ledger
 from ssba.search.nearest import search_all
-from ssba.search.planes import broad_slopes, edges, feet, label_normals, score_slopes, unit
+from ssba.search.planes import edges, feet, label_normals, score_slopes, unit
 from ssba.search.rays import race, rays_to
 from ssba.search.starts import Pools
 
@@ -96,10 +96,10 @@ def test_slopes_and_normals() -> None:
     told = np.asarray(margin(z))
     for width in (1e-3, 0.3):
         wide = np.full(len(z), width)
-        slopes = score_slopes(host.ledger, z, AT, told, wide)
+        slopes = score_slopes(host.ledger, z, AT, wide, told)
         assert (slopes != 0).any(axis=1).all()
-        assert_same(slopes, score_slopes(beside, on_torch(z), AT, told, wide))
-        assert_same(broad_slopes(host.ledger, z, AT, wide), broad_slopes(beside, on_torch(z), AT, wide))
+        assert_same(slopes, score_slopes(beside, on_torch(z), AT, wide, told))
+        assert_same(score_slopes(host.ledger, z, AT, wide), score_slopes(beside, on_torch(z), AT, wide))
     look = np.full(len(z), 0.05), np.full(len(z), 2.0), np.full(len(z), 5)
     normals = label_normals(host.ledger, z, AT, look, NORMALS)
     assert_same(normals, label_normals(beside, on_torch(z), AT, look, on_torch(NORMALS)))

@@ -66,7 +66,7 @@ class TestAsking:
 
     def test_where_calls_are_dear_a_query_is_closed_after_some(self) -> None:
         one = two()
-        one.ledger.door = replace(one.ledger.door, few_calls=np.array([1, 2]))
+        one.ledger.door = replace(one.ledger.door, calls_left=np.array([1, 2]))
         for _ in range(3):
             one.ledger.ask(ROWS, np.array([0, 1, 0, 0, 1]))
         assert [len(rows) for rows, _ in one.calls] == [5, 2]

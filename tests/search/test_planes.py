@@ -15,7 +15,7 @@ from tests.support import Matrix, setting
 
 from ssba.columns.distance import Norm
 from ssba.columns.features import numeric
-from ssba.search.planes import broad_slopes, edges, feet, label_normals, score_slopes, unit
+from ssba.search.planes import edges, feet, label_normals, score_slopes, unit
 from ssba.search.regions import Regions
 
 NORMAL = np.array([1.0, -2.0, 0.5, 0.25])
@@ -273,11 +273,11 @@ class TestUnit:
 
 def narrow(one: Lanes, z: Matrix, width: float) -> Matrix:
     here = np.asarray(one.judge(z).margin)
-    return np.asarray(score_slopes(one.ledger, z, one.at, here, np.full(len(z), width)))
+    return np.asarray(score_slopes(one.ledger, z, one.at, np.full(len(z), width), here))
 
 
 def broad(one: Lanes, z: Matrix, width: float) -> Matrix:
-    return np.asarray(broad_slopes(one.ledger, z, one.at, np.full(len(z), width)))
+    return np.asarray(score_slopes(one.ledger, z, one.at, np.full(len(z), width)))
 
 
 @pytest.mark.parametrize("slopes", [narrow, broad])

@@ -41,9 +41,9 @@ def begin(states: States) -> None:
         state.near = near
         state.found.archives = [Archive(region, engine.metric) for region in state.query.regions]
         state.found.known = [Archive(region, engine.metric) for region in state.query.regions]
-    _note_nearest([state for state in states if _is_plain(state)])
+    _note_nearest([state for state in states if _takes_any_hit(state)])
     for state in states:
-        if not _is_plain(state):
+        if not _takes_any_hit(state):
             _note_judged(state)
 
 
@@ -53,7 +53,7 @@ def _held(state: QueryState) -> NDArray[np.bool_]:
     return np.all([first.held, *(one.held for one in others)], axis=0) if others else np.asarray(first.held)
 
 
-def _is_plain(state: QueryState) -> bool:
+def _takes_any_hit(state: QueryState) -> bool:
     """Tell whether any row in the query's only region that reaches the goal is what it asks for."""
     return state.options.asks_only_for_goal and len(state.query.regions) == 1
 

@@ -34,14 +34,6 @@ def device_of(states: States) -> OnDevice | None:
     return device
 
 
-def led_by_slopes(states: States) -> Mask:
-    """Tell which queries the slopes of a model may lead."""
-    # Most queries share their options.
-    kinds = {id(state.options): state for state in states}
-    plain = {name: _is_plain(state) for name, state in kinds.items()}
-    return np.array([plain[id(state.options)] and state.stored is None for state in states])
-
-
 def fit_beside(states: States, regions: Regions) -> Mask:
     """Tell which regions can be searched beside the model: whole queries, each by itself."""
     return ~np.isin(regions.query, regions.query[~can_be_led(states, regions)])
@@ -49,11 +41,14 @@ def fit_beside(states: States, regions: Regions) -> Mask:
 
 def can_be_led(states: States, regions: Regions) -> Mask:
     """Tell in which regions slopes may lead."""
-    is_led = led_by_slopes(states)[regions.query] & regions.are_smooth
-    return np.asarray(is_led & states[0].engine.metric.adds_squares)
+    # Most queries share their options.
+    kinds = {id(state.options): state for state in states}
+    simple = {name: _asks_simply(state) for name, state in kinds.items()}
+    is_led = np.array([simple[id(state.options)] and state.stored is None for state in states])
+    return np.asarray(is_led[regions.query] & regions.are_smooth & states[0].engine.metric.adds_squares)
 
 
-def _is_plain(state: QueryState) -> bool:
+def _asks_simply(state: QueryState) -> bool:
     """Whether nothing but the goal decides what reaches, and calls need not be few."""
     options = state.options
     return (
@@ -76,7 +71,7 @@ class _Goals:
     def __init__(self, states: States) -> None:
         goals: dict[Goal, int] = {}
         self._kind = np.array(
-            [goals.setdefault(_goal_of(state), len(goals)) for state in states], dtype=np.int64
+            [goals.setdefault(state.query.goal, len(goals)) for state in states], dtype=np.int64
         )
         self.each = list(goals)
 
@@ -100,11 +95,6 @@ class _Goals:
         xp, order = namespace(Z), np.argsort(np.concatenate(parts))
         heights, slopes = (choose(xp.concat(of_goals), order) for of_goals in zip(*known, strict=True))
         return heights, slopes
-
-
-def _goal_of(state: QueryState) -> Goal:
-    assert state.query.goal is not None
-    return state.query.goal
 
 
 def opened_slopes(states: States) -> Callable[[Matrix, Numbers], Slopes | None] | None:

@@ -26,7 +26,6 @@ from ssba.pipeline.beside_search import (
     can_be_led,
     device_of,
     fit_beside,
-    led_by_slopes,
     ledger_beside,
     opened_slopes,
 )
@@ -115,11 +114,12 @@ def run_where_rows_lie(
         left = sorted([*left, *_run_beside(states, fitting, device, (every.query, stacked), work)])
     if left:
         door, regions = door_of(states), stacked(left)
-        # Opening a model takes some rows of it, which only pays where its slopes can lead.
         if led:
             door = replace(door, ends_early=np.array([state.options.wants_nearest_only for state in states]))
-        if led and can_be_led(states, regions).any() and (slopes := opened_slopes(states)) is not None:
-            door = replace(door, slopes=slopes, led=led_by_slopes(states), has_faces=_has_faces(states))
+            # Opening a model takes some rows of it, which only pays where its slopes can lead.
+            can_lead = can_be_led(states, regions)
+            if can_lead.any() and (slopes := opened_slopes(states)) is not None:
+                door = replace(door, slopes=slopes, led=can_lead)
         work(Ledger(regions, states[0].engine.metric, door), left)
 
 
@@ -142,13 +142,14 @@ def _run_beside(
     while waiting:
         some = waiting.pop()
         try:
-            door = door_of(states, device=device)
-            gone = work(ledger_beside(stacked(some), states[0].engine.metric, door, device), some)
+            regions, door = stacked(some), door_of(states, device=device)
+            door = replace(door, led=can_be_led(states, regions))
+            gone = work(ledger_beside(regions, states[0].engine.metric, door, device), some)
             left += np.array(some)[np.isin(query[some], gone)].tolist()
         except Exception as error:
             queries = sorted(set(query[some].tolist()))
             if not is_out_of_memory(error) or len(queries) == 1:
-                # The host tells what is wrong with the model, if anything is.
+                # The host has room for one query, or tells what is wrong with the model.
                 left += some
                 continue
             middle = queries[len(queries) // 2]
@@ -218,8 +219,7 @@ def ledger_of(
     freely: Sequence[bool] = (),
 ) -> Ledger:
     """Return a ledger for regions of some queries, within what is left of their budgets and `most`."""
-    regions = Regions(tuple(region for _, region in lanes), np.array([number for number, _ in lanes]))
-    return Ledger(regions, states[0].engine.metric, door_of(states, most, freely))
+    return Ledger(_stacked(lanes), states[0].engine.metric, door_of(states, most, freely))
 
 
 def _pools(ledger: Ledger, pools: Sequence[Pool]) -> Pools:
@@ -261,11 +261,10 @@ def door_of(
         judging.gives_margins,
         np.minimum(left, most_rows),
         limits.is_over,
-        _few_calls(states),
+        _calls_left(states),
         limits.until_found,
         widely=device is not None,
         slopes=None if beside is None else beside.slopes,
-        led=None if beside is None else led_by_slopes(states),
         has_faces=_has_faces(states),
     )
 
@@ -276,7 +275,7 @@ def _has_faces(states: States) -> bool:
     return classes is not None and len(classes) > 2
 
 
-def _few_calls(states: States) -> Numbers | None:
+def _calls_left(states: States) -> Numbers | None:
     """Return in how many more calls each query may be searched where calls are dear."""
     if not states[0].has_few_calls:
         return None

@@ -49,7 +49,7 @@ def looks_inside(state: QueryState) -> bool:
     """Tell whether there is an opened model to be looked at before a search."""
     judging = state.engine.judging
     if judging.opened_linear is not None:
-        return _is_plain(state)
+        return _wants_nearest(state)
     return _may_open_trees(state) and judging.opened_trees is not None
 
 
@@ -107,7 +107,7 @@ def tighten_exactly(states: States) -> None:
     states[0].limits.course.reach(states, Stage.PROOF)
 
 
-def _is_plain(state: QueryState) -> bool:
+def _wants_nearest(state: QueryState) -> bool:
     """Whether the nearest row of all is the answer, or the first of several."""
     return state.options.price == 1 and not state.options.limits
 

@@ -7,7 +7,7 @@ import numpy as np
 from ssba.arrays import by_row, choose, copied, like, namespace, put, row_sums, to_numpy
 from ssba.search.lanes import first_of_each
 from ssba.search.ledger import Ledger
-from ssba.search.planes import broad_slopes, edges, feet, label_normals, score_slopes, unit
+from ssba.search.planes import edges, feet, label_normals, score_slopes, unit
 from ssba.search.rays import Rays, race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS, Look
@@ -249,7 +249,7 @@ class _Descent:
             if len(faces):
                 margin[faces] = ledger.ask(choose(spots, faces), at[faces]).margin
             width = SETTINGS.descent.near * ledger.distance(spots, at)
-            slopes = score_slopes(ledger, spots, at, margin, width)
+            slopes = score_slopes(ledger, spots, at, width, margin)
             return xp.where(moved[:, None], unit(slopes)[0], 0.0)
         many = regions.columns_moving[at]
         can_guess = (many > SETTINGS.race.few_columns) & ledger.metric.adds_squares & ~other_face
@@ -277,7 +277,7 @@ class _Descent:
         doubtful = np.flatnonzero((columns >= 4) & (2 * answers < columns) & (answers > 0))
         if len(doubtful):
             rows, at = choose(spots, doubtful), ways.at[doubtful]
-            broad = broad_slopes(ledger, rows, at, SETTINGS.descent.aside[-1] * ledger.distance(rows, at))
+            broad = score_slopes(ledger, rows, at, SETTINGS.descent.aside[-1] * ledger.distance(rows, at))
             flat[doubtful] = row_sums((broad != 0) * 1.0)[0] > 1.2 * answers[doubtful]
         return flat
 

@@ -9,12 +9,12 @@ from ssba.columns.distance import changed_cells
 from ssba.search.descend import descend, ways_from
 from ssba.search.lanes import Draws, Herd, rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.planes import Probes, broad_slopes
+from ssba.search.planes import Probes, score_slopes
 from ssba.search.rays import race, rays_to
 from ssba.search.regions import Mask, Matrix, Numbers, Vector
 from ssba.search.settings import SETTINGS
 from ssba.search.starts import Pools, crossed_nearby
-from ssba.search.steps import as_far_as_possible, neighbours, pairs_within, steps_of
+from ssba.search.steps import as_far_as_possible, both_changes, neighbours, steps_of
 
 
 def along_columns(ledger: Ledger, at: Numbers, more: Herd | None = None) -> None:
@@ -59,6 +59,13 @@ def _nearer(ledger: Ledger, rows: Matrix, at: Numbers) -> tuple[Matrix, Numbers]
     return choose(rows, kept), at[kept]
 
 
+def _rows_toward(ledger: Ledger, aims: Matrix, of: Numbers, far: Vector) -> tuple[Matrix, Numbers]:
+    """Return the rows so far out in the directions of aims that are feasible and nearer than the best."""
+    pulled, fine = ledger.regions.pull_in(aims, of)
+    rays = rays_to(ledger, pulled[fine], of[fine])
+    return _nearer(ledger, rays.all_rows(rays.shares(far[fine])), rays.at)
+
+
 def _go_in(ledger: Ledger, rows: Matrix, at: Numbers) -> Numbers:
     """Ask about rows, and close in where one reaches; return the regions where that is so."""
     hits = np.flatnonzero(ledger.ask(rows, at).reached)
@@ -94,13 +101,7 @@ def elsewhere(ledger: Ledger, at: Numbers, start_margin: Vector | None, draws: D
         best = ledger.best_row[of]
         aims = regions.start[of] + ledger.best[of][:, None] * way * regions.scale
         aims = np.where(regions.moves[of], aims, best)
-        pulled, fine = regions.pull_in(aims, of)
-        rays = rays_to(ledger, pulled[fine], of[fine])
-        far = np.tile(inward, len(at))[fine] * ledger.best[of[fine]]
-        rows = rays.rows(np.arange(len(rays.at)), rays.shares(far))
-        before = ledger.best.copy()
-        kept = ledger.regions.contains(rows, rays.at) & (ledger.distance(rows, rays.at) < before[rays.at])
-        rows, of = rows[kept], rays.at[kept]
+        rows, of = _rows_toward(ledger, aims, of, np.tile(inward, len(at)) * ledger.best[of])
         hits = ledger.ask(rows, of).reached
         at, group = np.unique(of[hits], return_inverse=True)
         crossings = race(rays_to(ledger, rows[hits], of[hits]), group, 2, SETTINGS.descent.tight)
@@ -131,10 +132,7 @@ def around_best(ledger: Ledger, at: Numbers, draws: Draws) -> None:
             best, far = ledger.best_row[of], ledger.best[of]
             moves = np.where(regions.moves[of], np.tile(drawn, (len(left), 1)), 0.0)
             aims = best + width * far[:, None] * moves * regions.scale
-            pulled, fine = regions.pull_in(aims, of)
-            rays = rays_to(ledger, pulled[fine], of[fine])
-            shares = rays.shares((1 - SETTINGS.descent.gain) * far[fine])
-            left = _go_in(ledger, *_nearer(ledger, rays.all_rows(shares), rays.at))
+            left = _go_in(ledger, *_rows_toward(ledger, aims, of, (1 - SETTINGS.descent.gain) * far))
 
 
 def other_levels(ledger: Ledger, ends: Herd, at: Numbers) -> None:
@@ -194,13 +192,9 @@ def _levels_changed(ledger: Ledger, at: Numbers) -> tuple[Matrix, Numbers]:
         regions.discrete[column] & (rows[np.arange(len(who)), column] != start[who, column])
     )
     rows, who, column = rows[single], who[single], column[single]
-    first, second = pairs_within(who)
-    apart = column[first] != column[second]
-    first, second = first[apart], second[apart]
-    both = rows[second]
-    both[np.arange(len(first)), column[first]] = rows[first, column[first]]
+    both, both_of = both_changes(rows, who, column)
     found = np.concatenate([start, rows, both])
-    of = at[np.concatenate([np.arange(len(at)), who, who[first]])]
+    of = at[np.concatenate([np.arange(len(at)), who, both_of])]
     far = ledger.distance(found, of)
     near = np.flatnonzero(far < ledger.best[of])
     order = near[np.lexsort((far[near], of[near]))]
@@ -240,7 +234,7 @@ def columns_that_tell(ledger: Ledger, at: Numbers) -> Mask:
     regions = ledger.regions
     width = SETTINGS.descent.aside[-1] * ledger.best[at]
     if ledger.has_scores:
-        slopes = broad_slopes(ledger, regions.start[at], at, width)
+        slopes = score_slopes(ledger, regions.start[at], at, width)
     else:
         slopes = _misses(ledger, at, width)
     size = np.abs(slopes)

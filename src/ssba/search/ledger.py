@@ -25,11 +25,11 @@ class Door:
     """How rows are asked about: with the number of the query that each belongs to.
 
     `most` is how many rows each query may still ask; `is_over` tells that there is no more time. Where calls
-    are dear, `few_calls` is how many more each query may take part in; then more is asked at once.
+    are dear, `calls_left` is how many more each query may take part in; then more is asked at once.
     With `until_found` a query asks no more once a row of it has reached. With `widely` a call costs much more
     than a few rows more in it, as on a GPU. `slopes` tells of rows how far they are beyond the
     target, in units of its own, and how that rises with each cell; None where the model does not tell. It
-    leads the queries `led`. With `has_faces` the target lies beyond several faces, as among many classes.
+    leads in the regions `led`. With `has_faces` the target lies beyond several faces, as among many classes.
     The search of the queries that `ends_early` marks may end where it is certain that no row is nearer.
     """
 
@@ -37,7 +37,7 @@ class Door:
     has_scores: bool
     most: Vector
     is_over: Callable[[], bool] = lambda: False
-    few_calls: Numbers | None = None
+    calls_left: Numbers | None = None
     until_found: bool = False
     widely: bool = False
     slopes: Callable[[Matrix, Numbers], tuple[Array, Matrix] | None] | None = None
@@ -197,13 +197,6 @@ class Ledger:
             self._count(query)
         return told
 
-    def led(self, at: Numbers) -> Numbers:
-        """Return those of some regions in which slopes may lead."""
-        if self.door.led is None:
-            return at[:0]
-        fine = self.door.led[self.regions.query[at]] & self.regions.are_smooth[at]
-        return np.asarray(at[fine & self.metric.adds_squares])
-
     def can_afford(self, at: Numbers, rows: int) -> Mask:
         """Tell for which of some ways, in this order, their queries may ask about so many rows each."""
         query = self.regions.query[at]
@@ -219,7 +212,7 @@ class Ledger:
     @property
     def few_calls(self) -> bool:
         """Whether calls are counted, so that ways are followed at once instead of one after the other."""
-        return self.door.few_calls is not None
+        return self.door.calls_left is not None
 
     @property
     def asks_widely(self) -> bool:
@@ -240,8 +233,8 @@ class Ledger:
         """Tell which rows may be asked about; close the queries that wanted more."""
         if self.door.is_over():
             self.is_open[:] = False
-        if self.door.few_calls is not None:
-            self.is_open &= self.calls < self.door.few_calls
+        if self.door.calls_left is not None:
+            self.is_open &= self.calls < self.door.calls_left
         if self.door.until_found:
             self.is_open &= np.isinf(self.best_of_query())
         query = self.regions.query[at]

@@ -243,9 +243,10 @@ def _look_further(search: Search) -> None:
 
 
 def _follow_models_slopes(search: Search) -> None:
-    assert search.start_margin is not None
     ledger = search.ledger
-    at = ledger.led(search.at)
+    assert search.start_margin is not None
+    assert ledger.door.led is not None
+    at = search.at[ledger.door.led[search.at]]
     if not len(at):
         return
     ends, expected = ends_by_slopes(ledger, search.pools, at)

@@ -74,41 +74,33 @@ class Probes:
         return slopes
 
 
-def score_slopes(ledger: Ledger, z: Matrix, at: Numbers, margin: Vector, width: Vector) -> Matrix:
+def score_slopes(
+    ledger: Ledger, z: Matrix, at: Numbers, width: Vector, margin: Vector | None = None
+) -> Matrix:
     """Return the gradients of the margin at rows by differences, in scaled units; zeros where it is flat.
 
-    Each column goes by a `width` in scaled units, at least by its step, to where it has room.
+    Each column goes by a `width` in scaled units to both sides, as is right where the margin has steps. Where
+    the `margin` of the rows is known it goes to where it has room, at least by its step.
     """
     regions = ledger.regions
     xp, there = namespace(z), like(at, z)
     probes = Probes.of(choose(regions.moves, there) & ~xp.isnan(z))
     owner, cell, of = probes.owner, probes.cell, at[probes.who]
-    here, scale = z[owner, cell], regions.scale[cell]
-    step = xp.maximum(choose(like(width, z), owner) * scale, regions.step[cell])
-    step = xp.where(here + step <= regions.high[choose(there, owner), cell], step, -step)
-    rows = regions.snap(probes.rows(z, here + step), of)
-    reply = ledger.ask(rows, of)
+    here, scale, ours = z[owner, cell], regions.scale[cell], (probes.place, cell)
+    step = choose(like(width, z), owner) * scale
+    if margin is None:
+        up, down = (regions.snap(probes.rows(z, here + sign * step), of) for sign in (1.0, -1.0))
+        reply = ledger.ask(xp.concat([up, down]), np.concatenate([of, of]))
+        (higher, lower), before = np.split(np.asarray(reply.margin), 2), down[ours]
+    else:
+        step = xp.maximum(step, regions.step[cell])
+        step = xp.where(here + step <= regions.high[choose(there, owner), cell], step, -step)
+        up = regions.snap(probes.rows(z, here + step), of)
+        higher, lower, before = np.asarray(ledger.ask(up, of).margin), margin[probes.who], here
     # Scores may be infinite: there is no slope between two of them.
     with np.errstate(invalid="ignore"):
-        rise = np.asarray(reply.margin) - margin[probes.who]
-    return probes.slopes(z, rise, (rows[probes.place, cell] - here) / scale)
-
-
-def broad_slopes(ledger: Ledger, z: Matrix, at: Numbers, width: Vector) -> Matrix:
-    """Return the margin's slopes over a width to both sides of rows, as is right where it has steps."""
-    regions = ledger.regions
-    xp, there = namespace(z), like(at, z)
-    probes = Probes.of(choose(regions.moves, there) & ~xp.isnan(z))
-    owner, cell, of = probes.owner, probes.cell, at[probes.who]
-    here, scale = z[owner, cell], regions.scale[cell]
-    step = choose(like(width, z), owner) * scale
-    up, down = (regions.snap(probes.rows(z, here + sign * step), of) for sign in (1.0, -1.0))
-    reply = ledger.ask(xp.concat([up, down]), np.concatenate([of, of]))
-    higher, lower = np.split(np.asarray(reply.margin), 2)
-    with np.errstate(invalid="ignore"):
         rise = higher - lower
-    ours = probes.place, cell
-    return probes.slopes(z, rise, (up[ours] - down[ours]) / scale)
+    return probes.slopes(z, rise, (up[ours] - before) / scale)
 
 
 def label_normals(

@@ -156,7 +156,7 @@ def race(
         if not len(waiting):
             break
         if margins is None:
-            field.ask_at_common_distances(waiting)
+            field.take_in(*field.common_distances(waiting))
         else:
             field.ask_at_secants(waiting)
     return field.crossings(keep)
@@ -217,7 +217,7 @@ class _Field:
     def begin(self, guess: Vector | None, unknown: Numbers) -> None:
         """Ask each ray around where it may cross, or at common distances, and about unknown ends."""
         if guess is None:
-            who, shares = self._common_distances(np.arange(len(self.low)))
+            who, shares = self.common_distances(np.arange(len(self.low)))
         else:
             around = guess[:, None] * (1 + SETTINGS.descent.gain * np.array([-1, 1]))
             who, place = np.nonzero((around > self.low[:, None]) & (around < self.high[:, None]))
@@ -226,9 +226,9 @@ class _Field:
         who = np.concatenate([who, unknown])[order]
         shares = np.concatenate([shares, self.high[unknown]])[order]
         if len(who):
-            self._take_in(who, shares)
+            self.take_in(who, shares)
 
-    def _take_in(self, who: Numbers, shares: Vector) -> None:
+    def take_in(self, who: Numbers, shares: Vector) -> None:
         """Ask about shares of rays, and narrow their brackets; shares of a ray come in order."""
         rays = self.rays
         reply = rays.ledger.ask(rays.rows(who, shares), rays.at[who])
@@ -250,12 +250,8 @@ class _Field:
         shut = np.unique(who[~rays.ledger.goes_on(rays.at[who])])
         self.low[shut] = self.high[shut]
 
-    def ask_at_common_distances(self, waiting: Numbers) -> None:
-        """Ask all rays of a race at common distances inside their brackets, else in the middle of them."""
-        self._take_in(*self._common_distances(waiting))
-
-    def _common_distances(self, waiting: Numbers) -> tuple[Numbers, Vector]:
-        """Return rays, and shares of them at distances that those of a race have in common."""
+    def common_distances(self, waiting: Numbers) -> tuple[Numbers, Vector]:
+        """Return rays, and shares of them at distances that those of a race have in common, else middles."""
         rays, group = self.rays, self.group[waiting]
         near, far = (rays.distances(end[waiting], waiting) for end in (self.low, self.high))
         races = int(group[-1]) + 1
@@ -296,7 +292,7 @@ class _Field:
         shares = middle[:, None] + aside
         edge = SETTINGS.race.edge * wide[:, None]
         shares = np.sort(np.clip(shares, low[:, None] + edge, high[:, None] - edge), axis=1)
-        self._take_in(np.repeat(waiting, shares.shape[1]), shares.ravel())
+        self.take_in(np.repeat(waiting, shares.shape[1]), shares.ravel())
 
     def _secants(self, who: Numbers) -> Vector:
         """Return where a straight line between the margins at the two ends crosses zero."""

@@ -272,6 +272,16 @@ class Regions:
         """Return which levels of a discrete column each region allows."""
         return self._allowed[:, int(np.flatnonzero(np.flatnonzero(self.discrete) == j)[0])]
 
+    def level_changes(self, Z: Matrix, at: Numbers) -> list[tuple[Matrix, Numbers, Numbers]]:
+        """Return, for each column of levels, rows with each level that it may have, whose, and the column."""
+        found = []
+        for j in np.flatnonzero(self.discrete).tolist():
+            who, level = np.nonzero(self.levels(j)[at] & self.free[at, j][:, None])
+            rows = Z[who]
+            rows[:, j] = level
+            found.append((rows, who, np.full(len(who), j)))
+        return found
+
     def level_at(self, at: Numbers, columns: Numbers, share: Vector) -> Numbers:
         """Return the levels of discrete columns that stand at a share, below 1, of those that are allowed."""
         place = (np.cumsum(self.discrete) - 1)[columns]

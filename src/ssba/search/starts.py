@@ -189,7 +189,7 @@ def slope_ends(ledger: Ledger, pools: Pools, start_margin: Vector, at: Numbers) 
         return none
     within = within[at]
     width = SETTINGS.descent.near * within
-    slope = score_slopes(ledger, choose(regions.start, at), at, start_margin[at], width)
+    slope = score_slopes(ledger, choose(regions.start, at), at, width, start_margin[at])
     answers = 2 * row_sums((slope != 0) * 1.0)[0] >= regions.columns_moving[at]
     slope = choose(slope, np.flatnonzero(answers))
     at, within, width = at[answers], within[answers], width[answers]
@@ -333,20 +333,13 @@ def single_changes(regions: Regions, base: Matrix, at: Numbers, share: Vector) -
     down, up = low[who, column], high[who, column]
     here = base[who, column]
     home = np.where(np.isnan(here), 0.5 * (down + up), here)
-    found, of = [], []
+    found = []
     for end in (down, up):
         rows = base[who]
         rows[np.arange(len(who)), column] = home + share[who] * (end - home)
-        found.append(rows)
-        of.append(who)
-    for j in np.flatnonzero(regions.discrete):
-        allowed = regions.levels(int(j))[at] & regions.free[at, j][:, None]
-        owner, level = np.nonzero(allowed)
-        rows = base[owner]
-        rows[:, j] = level
-        found.append(rows)
-        of.append(owner)
-    rows, owner = np.concatenate(found), np.concatenate(of)
+        found.append((rows, who))
+    found += [(rows, owner) for rows, owner, _ in regions.level_changes(base, at)]
+    rows, owner = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(owner, kind="stable")
     rows, owner = rows[order], owner[order]
     pulled, fine = regions.pull_in(rows, at[owner])

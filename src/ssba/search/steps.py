@@ -11,7 +11,7 @@ from ssba.columns.distance import changed_cells
 from ssba.search.descend import Stepper, Ways, between
 from ssba.search.lanes import Herd, rank_within
 from ssba.search.ledger import Ledger
-from ssba.search.planes import Probes, broad_slopes, feet, label_normals, unit
+from ssba.search.planes import Probes, feet, label_normals, score_slopes, unit
 from ssba.search.regions import Mask, Matrix, Numbers, Regions, Vector
 from ssba.search.settings import SETTINGS
 
@@ -222,7 +222,7 @@ def _broad_step(ledger: Ledger, rows: Matrix, at: Numbers, by_scores: Mask, widt
     normal, far = np.zeros_like(rows), ledger.distance(rows, at)
     scored, labelled = np.flatnonzero(fine & by_scores), np.flatnonzero(fine & ~by_scores)
     if len(scored):
-        normal[scored] = unit(broad_slopes(ledger, rows[scored], at[scored], width * far[scored]))[0]
+        normal[scored] = unit(score_slopes(ledger, rows[scored], at[scored], width * far[scored]))[0]
     if len(labelled):
         look = SETTINGS.steps.look
         count = len(labelled)
@@ -353,18 +353,10 @@ def steps_of(regions: Regions, z: Matrix, at: Numbers) -> tuple[Matrix, Numbers,
         rows = z[who]
         rows[np.arange(len(who)), column] += sign * regions.step[column]
         found.append((rows, who, column))
-    found += [_levels_of(regions, z, at, int(j)) for j in np.flatnonzero(regions.discrete)]
+    found += regions.level_changes(z, at)
     rows, who, column = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((column, who))
     return rows[order], who[order], column[order]
-
-
-def _levels_of(regions: Regions, z: Matrix, at: Numbers, j: int) -> tuple[Matrix, Numbers, Numbers]:
-    allowed = regions.levels(j)[at] & regions.free[at, j][:, None]
-    who, level = np.nonzero(allowed)
-    rows = z[who]
-    rows[:, j] = level
-    return rows, who, np.full(len(who), j)
 
 
 def neighbours(regions: Regions, z: Matrix, at: Numbers, pairs: bool = False) -> tuple[Matrix, Numbers]:
@@ -372,21 +364,24 @@ def neighbours(regions: Regions, z: Matrix, at: Numbers, pairs: bool = False) ->
 
     With `pairs`, any two single steps of a row are also taken together.
     """
-    singles, who, column = steps_of(regions, z, at)
-    rows, of = [singles], [who]
-    if pairs and len(singles):
-        first, second = pairs_within(who)
-        fine = column[first] != column[second]
-        first, second = first[fine], second[fine]
-        both = singles[second]
-        both[np.arange(len(first)), column[first]] = singles[first, column[first]]
-        rows.append(both)
-        of.append(who[first])
-    all_rows, all_of = np.concatenate(rows), np.concatenate(of)
-    order = np.argsort(all_of, kind="stable")
-    all_rows, all_of = all_rows[order], all_of[order]
-    pulled, fine = regions.pull_in(all_rows, at[all_of])
-    return pulled[fine], all_of[fine]
+    rows, who, column = steps_of(regions, z, at)
+    if pairs:
+        both, of = both_changes(rows, who, column)
+        rows, who = np.concatenate([rows, both]), np.concatenate([who, of])
+        order = np.argsort(who, kind="stable")
+        rows, who = rows[order], who[order]
+    pulled, fine = regions.pull_in(rows, at[who])
+    return pulled[fine], who[fine]
+
+
+def both_changes(rows: Matrix, who: Numbers, column: Numbers) -> tuple[Matrix, Numbers]:
+    """Return any two changes of the same row, of one column each, taken together, and whose they are."""
+    first, second = pairs_within(who)
+    apart = column[first] != column[second]
+    first, second = first[apart], second[apart]
+    both = rows[second]
+    both[np.arange(len(first)), column[first]] = rows[first, column[first]]
+    return both, who[first]
 
 
 def pairs_within(group: Numbers) -> tuple[Numbers, Numbers]:
