@@ -13,7 +13,7 @@ from tests.problems import half_space
 
 import ssba
 from ssba.advice.context import Context
-from ssba.pipeline.verify import are_feasible, is_feasible
+from ssba.pipeline.verify import are_feasible
 
 _rng = np.random.default_rng(4)
 X = _rng.normal(size=(400, 3))
@@ -261,8 +261,11 @@ class TestMany:
         of = np.arange(6).repeat(40)
         together = are_feasible(states, of, Z)
         assert 0 < together.sum() < len(Z)
-        told = [is_feasible(states[number], row) for number, row in zip(of, Z, strict=True)]
-        assert together.tolist() == told
+        alone = [
+            are_feasible([states[number]], np.zeros(1, dtype=np.int64), Z[i : i + 1])[0]
+            for i, number in enumerate(of)
+        ]
+        assert together.tolist() == alone
         by_hand = (np.abs(Z[:, 0] - X[of, 0]) <= 0.4) & (Z[:, 0] + Z[:, 1] <= 0) & (Z[:, 2] >= X[of, 2])
         assert (together <= by_hand).all()
         inside = ((Z >= X.min(axis=0)) & (Z <= X.max(axis=0))).all(axis=1)

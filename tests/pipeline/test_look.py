@@ -10,6 +10,7 @@ from ssba.advice.context import Context
 from ssba.advice.probing import Find, Prober
 from ssba.pipeline.answer import look_at_requests
 from ssba.pipeline.look import LOOK_ROWS
+from ssba.progress import unwatched
 
 DATA = np.random.default_rng(0).uniform(-4, 4, size=(300, 3))
 
@@ -55,12 +56,14 @@ def test_a_look_that_misses_takes_few_rows(context: Context) -> None:
 def test_rows_that_reach_elsewhere_are_where_it_begins(context: Context) -> None:
     rows = context.engine.space.encode(np.array([[1.2, np.pi / 2, 0.0]]))
     tight = context.with_constraints([ssba.constraint("x0 <= 1.1")])
-    (state,) = look_at_requests(context.engine, [tight.request(context.goal)], LOOK_ROWS, rows)
+    (state,) = look_at_requests(context.engine, [tight.request(context.goal)], LOOK_ROWS, rows, unwatched)
     assert state.found.answers
     assert state.rows_asked <= 50
 
 
 def test_a_small_budget_is_kept(context: Context) -> None:
     tight = context.with_constraints([ssba.constraint("x0 <= 0.9")])
-    (state,) = look_at_requests(context.engine, [tight.request(context.goal)], 10, context.x[None, :][:0])
+    (state,) = look_at_requests(
+        context.engine, [tight.request(context.goal)], 10, context.x[None, :][:0], unwatched
+    )
     assert state.rows_asked <= 10

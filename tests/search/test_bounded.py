@@ -9,7 +9,7 @@ import pytest
 from tests.support import setting
 
 from ssba.columns.distance import Norm
-from ssba.search.bounded import approach
+from ssba.search.bounded import MOST_PAIRS, approach
 
 RNG = np.random.default_rng(0)
 
@@ -32,8 +32,8 @@ def test_pairs_come_nearest_first_and_belong_together() -> None:
     where = setting(np.array([[-9.0, -9.0], [9.0, 9.0]]), scale="none")
     region = where.region([0.0, 0.0], "x0 <= 1", "x1 <= 1")
     points = RNG.uniform(-9, 9, size=(200, 2))
-    found = approach(region, where.metric, points, most=10)
-    assert len(found.rows) == len(found.points) == len(found.distances) == 10
+    found = approach(region, where.metric, points)
+    assert len(found.rows) == len(found.points) == len(found.distances) == MOST_PAIRS
     assert (np.diff(found.distances) >= 0).all()
     for row, point, distance in zip(found.rows, found.points, found.distances, strict=True):
         assert distance == np.linalg.norm(row - point)

@@ -1,6 +1,7 @@
 """Queries from the row to the explanation, stage by stage, all of them side by side.
 
-    compile -> predict -> begin -> solve exactly -> search -> tighten exactly -> verify -> bounded
+    compile -> predict -> begin -> solve exactly -> search -> gather evidence -> apply options
+    -> tighten exactly -> verify -> bounded
 
 A query's outcome depends on nothing but the query, its constraints and the explainer, so it is the same alone
 or among others. `explain`, `explain_many` and all advice take this way; advice that compares many searches
@@ -15,7 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +44,6 @@ from ssba.pipeline.other_columns import search_other_columns, sparsify
 from ssba.pipeline.solve_exactly import is_told_by_trees, looks_inside, solve_exactly, tighten_exactly
 from ssba.pipeline.state import Limits, Query, QueryState, Spent, States, Vector
 from ssba.pipeline.verify import verify
-from ssba.progress import unwatched
 from ssba.results.explanation import Evidence, Explanation, Status, Stopped
 from ssba.version import __version__
 
@@ -132,7 +131,7 @@ def search_requests(
     engine: Engine,
     requests: Sequence[Request],
     limits: Limits,
-    done: Callable[[], object] = unwatched,
+    done: Callable[[], object],
     search_open: Callable[[States], None] | None = None,
 ) -> list[QueryState]:
     """Search for answers to requests about one row whose goal is known, and end there.
@@ -152,7 +151,7 @@ def look_at_requests(
     requests: Sequence[Request],
     rows: int,
     known: Matrix,
-    done: Callable[[], object] = unwatched,
+    done: Callable[[], object],
 ) -> list[QueryState]:
     """Find out in few rows whether requests about one row have an answer at all, and end there.
 
@@ -215,11 +214,11 @@ def predict(states: States) -> None:
     """Ask the model about the rows themselves: that gives each query its goal, or ends it."""
     if not states:
         return
-    judging, clock = states[0].engine.judging, states[0].limits.clock
+    judging, course = states[0].engine.judging, states[0].limits.course
     rows = np.array([state.x for state in states])
     begun = time.monotonic()
     answers = verdicts(judging, rows, rows)
-    clock.last_call = time.monotonic() - begun
+    course.last_call = time.monotonic() - begun
     target = states[0].engine.target
     goals = [resolve(target, one) for one in shown_answers(answers)]
     said = told(judging, goals, answers)
@@ -299,76 +298,53 @@ def _stopped(state: QueryState, evidence: Evidence) -> Stopped:
     return state.limits.time_ended_by or "settled"
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What the explanations of a call have in common: what was said, by goal and by tuple of constraints."""
-
-    budget: Budget
-    seconds: float
-    targets: dict[Goal | None, str]
-    texts: dict[int, tuple[str, ...]]
-    versions: dict[str, str]
-
-
 def _explanations(
     states: States, labels: Sequence[RowLabel | None], budget: Budget, seconds: float
 ) -> list[Explanation]:
     """Put together what the user gets; what queries share is worked out once."""
     if not states:
         return []
-    engine = states[0].engine
+    engine, found = states[0].engine, list[Explanation]()
     goals = {state.query.known_goal for state in states}
+    targets = {goal: engine.target_text if goal is None else describe(goal) for goal in (*goals, engine.goal)}
     # Queries mostly share one tuple of constraints; comparing these by value would take longer.
     lists = {id(own): own for own in (state.query.constraints for state in states)}
-    shared = _Shared(
-        budget=budget,
-        seconds=seconds,
-        targets={
-            goal: engine.target_text if goal is None else describe(goal) for goal in (*goals, engine.goal)
-        },
-        texts={name: tuple(one.text for one in own) for name, own in lists.items()},
-        versions={"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()},
-    )
-    queries = engine.space.rows_values(np.array([state.x for state in states]))
-    return [
-        _explanation(state, (values, label), shared)
-        for state, values, label in zip(states, queries, labels, strict=True)
-    ]
-
-
-def _explanation(
-    state: QueryState, row: tuple[dict[str, Any], RowLabel | None], shared: _Shared
-) -> Explanation:
-    engine, query, found = state.engine, state.query, state.found
-    assert found.status is not None
-    goal = query.known_goal or engine.goal
-    return Explanation(
-        status=found.status,
-        query=row[0],
-        prediction=query.prediction,
-        score=query.score,
-        target=shared.targets[goal],
-        goal=goal,
-        constraints=shared.texts[id(query.constraints)],
-        options=query.options,
-        budget=shared.budget,
-        counterfactuals=tuple(found.answers),
-        bounded=found.bounded,
-        obstacles=found.obstacles,
-        clash=found.clash,
-        evidence=(evidence := evidence_of(state)),
-        stopped=_stopped(state, evidence),
-        rows_used=state.rows_used,
-        seconds=shared.seconds,
-        seed=engine.seed,
-        columns=engine.columns,
-        metric=engine.metric.norm,
-        layout=engine.space.layout,
-        row_label=row[1],
-        model=engine.judging.model.name,
-        model_fingerprint=engine.judging.model.fingerprint,
-        versions=dict(shared.versions),
-    )
+    texts = {name: tuple(one.text for one in own) for name, own in lists.items()}
+    versions = {"ssba": __version__, "numpy": np.__version__, "python": platform.python_version()}
+    rows = engine.space.rows_values(np.array([state.x for state in states]))
+    for state, row, label in zip(states, rows, labels, strict=True):
+        query, known, evidence = state.query, state.found, evidence_of(state)
+        assert known.status is not None
+        goal = query.known_goal or engine.goal
+        one = Explanation(
+            status=known.status,
+            query=row,
+            prediction=query.prediction,
+            score=query.score,
+            target=targets[goal],
+            goal=goal,
+            constraints=texts[id(query.constraints)],
+            options=query.options,
+            budget=budget,
+            counterfactuals=tuple(known.answers),
+            bounded=known.bounded,
+            obstacles=known.obstacles,
+            clash=known.clash,
+            evidence=evidence,
+            stopped=_stopped(state, evidence),
+            rows_used=state.rows_used,
+            seconds=seconds,
+            seed=engine.seed,
+            columns=engine.columns,
+            metric=engine.metric.norm,
+            layout=engine.space.layout,
+            row_label=label,
+            model=engine.judging.model.name,
+            model_fingerprint=engine.judging.model.fingerprint,
+            versions=dict(versions),
+        )
+        found.append(one)
+    return found
 
 
 def search_queries(states: States) -> None:

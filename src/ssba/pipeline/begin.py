@@ -81,10 +81,10 @@ def _note_nearest(states: States) -> None:
 
 def _note(states: States, numbers: Numbers, rows: Matrix, order: Numbers, far: Matrix) -> None:
     """Give some of the queries those of their nearest rows that lie in their regions."""
-    counts, begins = np.isfinite(far).sum(axis=1).tolist(), np.zeros(1, dtype=np.int64)
+    counts = np.isfinite(far).sum(axis=1).tolist()
     for number, own, lengths, count in zip(numbers.tolist(), order, far, counts, strict=True):
         if count:
-            states[number].found.known[0].add(Share((rows,), begins, own[:count]), lengths[:count])
+            states[number].found.known[0].add(Share(rows, own[:count]), lengths[:count])
 
 
 def _note_judged(state: QueryState) -> None:

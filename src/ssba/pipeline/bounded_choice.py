@@ -14,7 +14,7 @@ from ssba.models.targets import Probability, ValueBetween
 from ssba.pipeline.asking import goal_reply, verdicts
 from ssba.pipeline.few_digits import readable_forms
 from ssba.pipeline.state import QueryState, Vector
-from ssba.pipeline.verify import are_feasible, is_feasible, passes
+from ssba.pipeline.verify import are_feasible, passes
 from ssba.search.bounded import Approach
 
 # Rows among which the move is chosen.
@@ -131,14 +131,17 @@ class Choice:
         if own is None:
             return next(iter(self.moves), None)
         better = [one for one in self.moves if one.gain(own) > _NOTHING * state.engine.judging.score_size]
-        if not better and is_feasible(state, state.x):
+        if not better and are_feasible([state], np.zeros(1, dtype=np.int64), state.x[None, :]).all():
             return own
         by_score = isinstance(state.query.goal, Probability | ValueBetween)
         return min(better or self.moves, key=lambda one: one.rank(by_score=by_score))
 
 
 def choice_of(state: QueryState, approaches: Sequence[Approach], most: int | None = None) -> Choice:
-    """Line up rows to choose the move from: near boundary points, climbed to, missed by least, the start."""
+    """Line up rows to choose the move from: near boundary points, climbed to, missed by least, the start.
+
+    Where room is asked for, rows that reach without it come first.
+    """
     near = [
         Offer(row, float(distance), point)
         for one in approaches

@@ -75,9 +75,11 @@ class Course:
     """Where queries stand between 0 and 1; `tell`, if given, learns in queries by how much more it is.
 
     Each query has a place in the arrays. The last place is for those that nobody waits for: it is at the end.
+    `last_call` is how long the last model call took, in seconds.
     """
 
     tell: Callable[[float], object] | None = None
+    last_call: float = 0.0
     _size: int = 0
     _told: float = 0.0
     _calls: int = 0

@@ -31,13 +31,6 @@ Ended = Literal["rows", "seconds", "calls", "interrupted"]
 _FEW_CALLS = {"scores": 19, "labels": 34}
 
 
-@dataclass
-class Clock:
-    """How long the last model call took, in seconds."""
-
-    last_call: float = 0.0
-
-
 @dataclass(frozen=True)
 class Limits:
     """What a call may spend: model rows for each query, and a moment to stop at.
@@ -49,11 +42,10 @@ class Limits:
     rows: float = math.inf
     deadline: float = math.inf
     until_found: bool = False
-    clock: Clock = field(default_factory=Clock)
     course: Course = field(default_factory=Course, compare=False)
 
     @classmethod
-    def from_now(cls, budget: Budget, tell: Callable[[float], object] | None = None) -> "Limits":
+    def from_now(cls, budget: Budget, tell: Callable[[float], object] | None) -> "Limits":
         """Turn a budget into limits that start now; `tell` learns how far queries have come."""
         seconds = budget.seconds
         deadline = math.inf if seconds is None else time.monotonic() + seconds
@@ -61,7 +53,7 @@ class Limits:
 
     def is_over(self) -> bool:
         """Tell whether there is no time for another model call and the last check, which is one, too."""
-        return is_past(self.deadline - 2 * self.clock.last_call)
+        return is_past(self.deadline - 2 * self.course.last_call)
 
     @property
     def time_ended_by(self) -> Literal["seconds", "interrupted"] | None:

@@ -260,10 +260,10 @@ def counterfactuals(
             score=said[i][1],
             distance_to_boundary=to_go,
             distance_to_data=None if math.isinf(near[i]) else near[i],
-            rows_around=_rows_around(states[i], Z[i]),
+            rows_around=None if state.options.radius is None else len(ball_rows(state, Z[i], engine.seed)),
             layout=engine.space.layout,
         )
-        for i, (query, row) in enumerate(zip(queries, rows, strict=True))
+        for i, (state, query, row) in enumerate(zip(states, queries, rows, strict=True))
     ]
 
 
@@ -276,17 +276,11 @@ def _near(states: States, Z: Matrix) -> list[float]:
     return near.tolist()
 
 
-def _rows_around(state: QueryState, z: Vector) -> int | None:
-    return None if state.options.radius is None else len(ball_rows(state, z, state.engine.seed))
-
-
-def is_feasible(state: QueryState, z: Vector) -> bool:
-    """Check a finished row against every constraint in user units, and against the declared columns."""
-    return bool(are_feasible([state], np.zeros(1, dtype=np.int64), z[None, :])[0])
-
-
 def are_feasible(states: States, of: Numbers, rows: Matrix) -> Mask:
-    """Check finished rows, each with the number of its query, as `is_feasible` checks one."""
+    """Check finished rows against every constraint in user units, and against the declared columns.
+
+    Each comes with the number of its query.
+    """
     if not len(rows):
         return np.zeros(0, dtype=bool)
     x = np.array([state.x for state in states])

@@ -1,7 +1,8 @@
 """What searches have found so far: every row that reached the target, and how far the misses are.
 
-Moves only decide what to ask. Recording is done in one place, so that whatever was asked and reached is a
-candidate, a search can be stopped at any row, and a larger budget can only add candidates.
+Moves only decide what to ask. What was asked is recorded all the same, here or in the ledger of a search, so
+that whatever reached is a candidate, a search can be stopped at any row, and a larger budget can only add
+candidates.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -24,26 +25,13 @@ _FRONT = 64
 
 @dataclass(frozen=True)
 class Share:
-    """The rows of one archive among those of many, in the parts in which these came, by their numbers there.
+    """The rows of one archive among those of many, by their numbers there.
 
-    Mostly nobody asks for more than the nearest row of each, and a copy of all of them takes its time.
+    Mostly nobody asks for more than the nearest row of each, and to sort out all of them takes its time.
     """
 
-    parts: Sequence[Matrix]
-    begins: Numbers
+    among: Matrix
     numbers: Numbers
-
-    def row(self, place: int) -> Vector:
-        """Return one of the rows."""
-        number = self.numbers[place]
-        part = int(np.searchsorted(self.begins, number, "right")) - 1
-        return np.asarray(self.parts[part][number - self.begins[part]])
-
-    def rows(self) -> Matrix:
-        """Return all rows."""
-        part = np.searchsorted(self.begins, self.numbers, "right") - 1
-        taken = [self.parts[i][self.numbers[part == i] - self.begins[i]] for i in np.unique(part)]
-        return np.concatenate(taken)
 
 
 @dataclass
@@ -82,7 +70,7 @@ class Archive:
 
     def add(self, rows: Matrix | Share, distances: Vector) -> None:
         """Keep rows, at least one, that are known to be feasible and to reach the target."""
-        share = rows if isinstance(rows, Share) else Share([rows], np.zeros(1, int), np.arange(len(rows)))
+        share = rows if isinstance(rows, Share) else Share(rows, np.arange(len(rows)))
         self._kept.append((share, distances))
         nearest = int(distances.argmin())
         if self._best is None or distances[nearest] < self.best_distance:
@@ -92,7 +80,7 @@ class Archive:
     @property
     def hits(self) -> list[Matrix]:
         """All feasible rows that reached the target, as they came in."""
-        return [share.rows() for share, _ in self._kept]
+        return [share.among[share.numbers] for share, _ in self._kept]
 
     @property
     def has_found(self) -> bool:
@@ -105,7 +93,7 @@ class Archive:
             return np.asarray(self.region.x[None, :][:0])
         if count == 1:
             share, place = self._best
-            return share.row(place)[None, :]
+            return np.asarray(share.among[share.numbers[place : place + 1]])
         order = np.argsort(np.concatenate([far for _, far in self._kept]), kind="stable")[:_FRONT]
         rows = np.concatenate(self.hits)[order]
         return np.asarray(rows[different(rows)[:count]])
@@ -178,11 +166,10 @@ def share_out(archives: Sequence[Archive], hits: Sequence[tuple[Matrix, Numbers,
 
     With the rows come the numbers of their archives, and how far they are.
     """
-    parts, owners, distances = zip(*hits, strict=True)
-    begins, at = np.cumsum([0, *map(len, parts[:-1])]), np.concatenate(owners)
-    order, far = np.argsort(at, kind="stable"), np.concatenate(distances)
+    rows, at, far = (np.concatenate(parts) for parts in zip(*hits, strict=True))
+    order = np.argsort(at, kind="stable")
     ends = np.cumsum([0, *np.bincount(at, minlength=len(archives))]).tolist()
     for archive, (begin, end) in zip(archives, pairwise(ends), strict=True):
         if begin < end:
             numbers = order[begin:end]
-            archive.add(Share(parts, begins, numbers), far[numbers])
+            archive.add(Share(rows, numbers), far[numbers])

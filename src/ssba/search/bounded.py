@@ -10,6 +10,12 @@ from ssba.columns.distance import Metric
 from ssba.constraints.regions.region import Region
 from ssba.search.regions import Matrix, Numbers, Vector
 
+MOST_PAIRS = 64
+"""How many boundary points are approached at most."""
+
+# Of a block of stored boundary points so many are kept.
+_MOST_POINTS = 256
+
 
 @dataclass(frozen=True)
 class Approach:
@@ -25,7 +31,7 @@ class Approach:
         return type(self)(self.rows[numbers], self.points[numbers], self.distances[numbers])
 
 
-def approach(region: Region, metric: Metric, boundary: Matrix, most: int = 64) -> Approach:
+def approach(region: Region, metric: Metric, boundary: Matrix) -> Approach:
     """Return, for each boundary point, its nearest feasible row; the nearest pairs first.
 
     For a box this is exact: no feasible row is nearer to any of the boundary points than the first
@@ -35,13 +41,13 @@ def approach(region: Region, metric: Metric, boundary: Matrix, most: int = 64) -
     rows, fine = region.pull_in(filled)
     rows, filled = rows[fine], filled[fine]
     distances = metric.distance(rows, filled)
-    order = np.argsort(distances, kind="stable")[:most]
+    order = np.argsort(distances, kind="stable")[:MOST_PAIRS]
     return Approach(rows, filled, distances).take(order)
 
 
-def nearest_to_box(region: Region, metric: Metric, boundary: Matrix, most: int = 256) -> Matrix:
+def nearest_to_box(region: Region, metric: Metric, boundary: Matrix) -> Matrix:
     """Return the boundary points nearest to the region's box: without linear rows, the nearest there are."""
     filled = np.where(np.isnan(boundary), region.x, boundary)
     low, high = np.where(region.held, region.x, region.lower), np.where(region.held, region.x, region.upper)
     distances = metric.distance(np.clip(filled, low, high), filled)
-    return np.asarray(boundary[np.argsort(distances, kind="stable")[:most]])
+    return np.asarray(boundary[np.argsort(distances, kind="stable")[:_MOST_POINTS]])
