@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.support import Matrix, answered, labels_only, scored, setting
 
 from ssba.constraints.regions.region import Region
-from ssba.search.climb import climb
+from ssba.search.climb import changed_once, climb
+from ssba.search.settings import SETTINGS
 
 WHERE = setting(np.array([[-4.0, -4.0, -4.0], [4.0, 4.0, 4.0]]), scale="none")
 
@@ -47,3 +49,15 @@ def test_without_scores_there_is_nothing_to_follow() -> None:
     region = region_of()
     judge = labels_only(lambda rows: rows[:, 0] > 9)
     assert answered(climb(region, region.start), judge) is None
+
+
+def test_single_changes_lead_to_the_ends_of_columns_and_to_other_levels() -> None:
+    frame = pd.DataFrame({"a": [-1.0, 3.0], "c": ["u", "v"]})
+    region = setting(pd.concat([frame, frame.assign(c="w")])).region({"a": 0.0, "c": "u"})
+    rows = changed_once(region, region.start, (1.0,))
+    assert sorted(rows.tolist()) == [[-1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [3.0, 0.0]]
+
+
+def test_a_side_without_an_end_is_tried_some_scales_away() -> None:
+    region = WHERE.region([0.0, 0.0, 0.0], "x0 >= -1e9", "x1 == x.x1", "x2 == x.x2")
+    assert changed_once(region, region.start, (1.0,))[:, 0].min() == -SETTINGS.starts.reach

@@ -15,7 +15,6 @@ from ssba.search.few import (
     nearer_by_bisection,
     set_probes,
     sets_to_try,
-    single_probes,
     stretched_to,
     usefulness,
 )
@@ -27,19 +26,6 @@ def test_a_missing_cell_that_stays_missing_is_no_change() -> None:
     rows = np.array([[1.0, np.nan, 2.0], [1.0, 0.0, 3.0]])
     told = changed_cells(rows, np.array([1.0, np.nan, 2.0]))
     assert told.tolist() == [[False, False, False], [False, True, True]]
-
-
-def test_single_probes_change_one_column_to_its_ends_or_to_another_level() -> None:
-    frame = pd.DataFrame({"a": [-1.0, 3.0], "c": ["u", "v"]})
-    mine = setting(pd.concat([frame, frame.assign(c="w")]))
-    region = mine.region({"a": 0.0, "c": "u"})
-    assert sorted(single_probes(region, 6.0).tolist()) == [[-1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [3.0, 0.0]]
-
-
-def test_a_side_without_an_end_is_tried_some_scales_away() -> None:
-    mine = setting(X, scale="none")
-    region = mine.region([0.0, 0.0, 0.0], "x0 >= -100", "x1 == x.x1", "x2 == x.x2")
-    assert single_probes(region, 6.0)[:, 0].min() == -6.0
 
 
 class TestUsefulness:

@@ -25,6 +25,7 @@ from ssba.pipeline.plain_search import search_plainly
 from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.results.explanation import Status
 from ssba.search.archive import Archive
+from ssba.search.climb import changed_once
 from ssba.search.few import (
     MOST_SETS,
     NEXT_TO_NOTHING,
@@ -35,7 +36,6 @@ from ssba.search.few import (
     nearer_by_bisection,
     set_probes,
     sets_to_try,
-    single_probes,
     usefulness,
 )
 from ssba.search.starts import Pool
@@ -46,8 +46,6 @@ _SETS_BISECTED = 32
 _SETS_SEARCHED = 4
 # What the search of one set of columns may spend: so much, and so much for each column.
 _ROWS_A_SET, _ROWS_A_COLUMN = 150, 50
-# Where a column has no end it is tried this many scales away.
-_REACH = 6.0
 _TOLERANCE, _FINE = 0.01, 1e-4
 _MOST_ROWS = 600
 
@@ -166,7 +164,7 @@ def _columns_by_use(
 def _try_singles(state: QueryState, archive: Archive) -> Searching[Singles]:
     """Change one column at a time as far as it goes, and come back from where the target was reached."""
     region = archive.region
-    probes = single_probes(region, _REACH)
+    probes = changed_once(region, region.start, (1.0,))
     reach, slopes = np.full(len(probes), np.inf), np.zeros(len(probes))
     reply = yield from asked(state, probes, archive)
     if reply is not None:

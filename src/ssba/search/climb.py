@@ -52,7 +52,7 @@ def climb_in_few_calls(region: Region, row: Vector) -> Asking[None]:
 
     What all changes together come to is asked about along with what would follow from there.
     """
-    rows = _changed_once(region, row)
+    rows = changed_once(region, row)
     reply = yield np.concatenate([row[None, :], rows])
     told = np.asarray(reply.margin)
     margin, margins = told[0], told[1:]
@@ -64,14 +64,14 @@ def climb_in_few_calls(region: Region, row: Vector) -> Asking[None]:
         best = int(np.argmax(margins))
         together = _together(region, row, rows, margins)
         joint = together[0] if len(together) else rows[best]
-        further = _changed_once(region, joint)
+        further = changed_once(region, joint)
         reply = yield np.concatenate([joint[None, :], further])
         told = np.asarray(reply.margin)
         if told[0] >= margins[best]:
             row, margin, rows, margins = joint, told[0], further, told[1:]
             continue
         row, margin = rows[best], margins[best]
-        rows = _changed_once(region, row)
+        rows = changed_once(region, row)
         reply = yield rows
         margins = np.asarray(reply.margin)
 
@@ -83,8 +83,9 @@ def _changed(region: Region, row: Vector, shares: tuple[float, ...]) -> Matrix:
     return single_changes(regions, np.tile(row, (count, 1)), at, np.array(shares))[0]
 
 
-def _changed_once(region: Region, row: Vector) -> Matrix:
-    rows = _changed(region, row, _ALL_SHARES)
+def changed_once(region: Region, row: Vector, shares: tuple[float, ...] = _ALL_SHARES) -> Matrix:
+    """Return a row with one column changed at a time, as `_changed` does, each such row once."""
+    rows = _changed(region, row, shares)
     return np.asarray(rows[different(rows)])
 
 

@@ -44,28 +44,6 @@ def all_sets(columns: Sequence[int], forced: Sequence[int], size: int) -> Iterat
         yield (*forced, *one)
 
 
-def single_probes(region: Region, reach: float) -> Matrix:
-    """Return the start with one free column at each of its ends, or at each other level.
-
-    A side without an end is tried `reach` scales away from the start.
-    """
-    rows = []
-    for j in np.flatnonzero(region.free):
-        if region.discrete[j]:
-            values = np.flatnonzero(region.allowed[j]).astype(float)
-        else:
-            home = 0.0 if np.isnan(region.start[j]) else region.start[j]
-            far = reach * region.scale[j]
-            values = np.array([max(region.lower[j], home - far), min(region.upper[j], home + far)])
-        for value in values:
-            row = region.start.copy()
-            row[j] = value
-            rows.append(row)
-    if not rows:
-        return np.empty((0, len(region.x)))
-    return pulled_in(region, np.stack(rows))
-
-
 def pulled_in(region: Region, rows: Matrix) -> Matrix:
     """Move rows into the region, and leave out those that are the start, repeated or did not get there."""
     pulled, fine = region.pull_in(rows)
