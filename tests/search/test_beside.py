@@ -165,3 +165,13 @@ def test_whole_searches_end_as_near() -> None:
     search_all(host.ledger, pools, 0)
     assert np.isfinite(host.ledger.best).all()
     np.testing.assert_allclose(beside.best, host.ledger.best, rtol=0.01)
+
+
+def test_where_all_starts_reach_nothing_else_is_asked() -> None:
+    host, beside = both()
+    judge = judge_of(lambda Z: like(np.ones(len(Z)), Z), "scores")
+    led = np.ones(QUERIES, dtype=bool)
+    beside.door = replace(beside.door, ask=lambda Z, query: judge(Z), slopes=slopes, led=led)
+    pools = host.pools()
+    assert not len(search_all(beside, Pools(beside, pools.pools, pools.number), 0))
+    assert beside.asked.tolist() == [1] * QUERIES
