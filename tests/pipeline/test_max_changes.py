@@ -148,6 +148,21 @@ class TestMaxChanges:
         assert found.status.value == "infeasible"
         assert found.clash == (rules[0], rules[2], "max_changes=1")
 
+    def test_a_relation_that_takes_more_changes_than_there_may_be_is_a_contradiction(self) -> None:
+        """Neither column alone makes a - b a half: a goes in steps of two, b in steps of one and a half."""
+        data = pd.DataFrame({"a": [0.0, 2.0, 4.0, 6.0], "b": [0.0, 1.5, 3.0, 4.5]})
+        explainer = ssba.Explainer(
+            lambda rows: rows["a"] > 5,
+            data,
+            target=True,
+            features={"a": ssba.numeric(step=2), "b": ssba.numeric(step=1.5)},
+        )
+        rules = ["a - b == 0.5"]
+        found = explainer.explain({"a": 0.0, "b": 0.0}, rules, max_changes=1)
+        assert found.status.value == "infeasible"
+        assert found.clash == (*rules, "max_changes=1")
+        assert explainer.explain({"a": 0.0, "b": 0.0}, rules, max_changes=2).status.value == "bounded"
+
     def test_a_way_that_changes_few_enough_columns_is_no_contradiction(self) -> None:
         """If x7 is at least 1, x6 and x5 must change too; it may stay below 1."""
         rules = ["x4 >= 1", "if x7 >= 1: x6 >= 1", "if x7 >= 1: x5 >= 1"]

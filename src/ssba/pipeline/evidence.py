@@ -22,14 +22,11 @@ from ssba.pipeline.state import QueryState, States, Vector
 from ssba.results.explanation import Evidence, Status
 from ssba.search.archive import Archive
 from ssba.search.evidence import draw_nearer, draw_rows, share_bound
-from ssba.search.exhaust import Extent, ask_outward, extent_of, legal_rows_within
+from ssba.search.exhaust import MAX_ENUMERATED, Extent, ask_outward, extent_of, legal_rows_within
 from ssba.search.lanes import Draws
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Numbers, Regions
 from ssba.search.starts import Pool
-
-# More rows than this are not asked for the sake of an exact answer.
-MAX_ENUMERATED = 8000
 
 # Rows come in shells: the first has so many of the coarsest steps, each other is so many times as wide.
 _FIRST, _WIDER = 4.0, 1.5

@@ -6,6 +6,7 @@ columns must change than may, for certain, the query is infeasible.
 """
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from ssba.pipeline.state import QueryState, Searching, Vector
 from ssba.results.explanation import Status
 from ssba.search.archive import Archive
 from ssba.search.climb import changed_once
+from ssba.search.exhaust import MAX_ENUMERATED, legal_rows_within
 from ssba.search.few import (
     MOST_SETS,
     NEXT_TO_NOTHING,
@@ -242,16 +244,20 @@ def force_too_many(regions: Sequence[Region], most: int, metric: Metric) -> bool
     """Tell whether it is certain that more columns must change than may, in every region.
 
     A column must change where its own cell is not legal, whatever the others are. What relations ask of
-    several columns together only counts where no other column may change; else it is left to the search.
+    several columns together only counts where no other column may change, or where all legal rows that change
+    so few can be listed; else it is left to the search.
     """
     return all(_forces_too_many(region, most, metric) for region in regions)
 
 
 def _forces_too_many(region: Region, most: int, metric: Metric) -> bool:
     forced = forced_columns(region)
-    if len(forced) != most or region.linear is None:
+    if len(forced) > most or region.linear is None:
         return len(forced) > most
-    return part_holding(region, _others(region, forced), metric).is_empty
+    if len(forced) == most:
+        return part_holding(region, _others(region, forced), metric).is_empty
+    rows = legal_rows_within(region, metric, math.inf, MAX_ENUMERATED, most)
+    return rows is not None and not len(rows)
 
 
 def allow_few(regions: Sequence[Region], most: int, metric: Metric) -> bool:

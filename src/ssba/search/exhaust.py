@@ -12,6 +12,9 @@ from ssba.search.lanes import different, rank_within
 from ssba.search.ledger import Ledger
 from ssba.search.regions import Matrix, Numbers, Vector
 
+MAX_ENUMERATED = 8000
+"""More rows than this are not asked about for the sake of an exact answer."""
+
 _ROWS_A_CALL = 128
 # Linear rows throw out some of what single columns allow: so many times more rows are looked at.
 _BEFORE_LINEAR_ROWS = 8
