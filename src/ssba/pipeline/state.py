@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -86,7 +87,7 @@ class Query:
         assert self.known_goal is not None, "the model was not asked about this query"
         return self.known_goal
 
-    @property
+    @cached_property
     def is_countable(self) -> bool:
         """Whether the legal rows within some distance can be counted."""
         return all(region.is_countable for region in self.regions)
