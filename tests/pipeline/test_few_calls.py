@@ -1,5 +1,6 @@
 """Where calls are dear: few of them, answers that are as good but on trees, and the word of the model."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.neural_network import MLPClassifier
 from tests.support import every
 
 import ssba
+from ssba.pipeline import state
 
 MOST = {"scores": 25, "labels": 40}
 RNG = np.random.default_rng(0)
@@ -121,6 +123,29 @@ def test_what_asks_for_more_than_the_nearest_row_has_calls_of_its_own(
         if "k" not in options:
             assert len(few.best.changes) <= len(many.best.changes) + 1
         assert few.best.distance < 1.2 * many.best.distance
+
+
+@pytest.mark.parametrize("calls", [3, 6])
+def test_rows_that_no_call_was_left_for_do_not_count_as_asked_about(
+    calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole numbers from 0 to 7 in five columns; those whose sum is even and large reach."""
+    monkeypatch.setattr(state, "_FEW_CALLS", {"scores": calls, "labels": calls})
+    rows = np.array(list(itertools.product(range(8), repeat=5)), dtype=float)
+
+    def reaches(rows: Any) -> Any:
+        total = np.asarray(rows, dtype=float).sum(axis=1)
+        return (total >= 22) & (total % 2 == 0)
+
+    kinds = {f"x{j}": ssba.integer(low=0, high=7) for j in range(5)}
+    explainer = ssba.Explainer(
+        reaches, rows[::37], target=True, features=kinds, distance=ssba.Distance(scale="none")
+    )
+    for query in rows[[0, 900, 2500]]:
+        found = explainer.explain(query, calls="few")
+        nearest = np.linalg.norm(rows[reaches(rows)] - query, axis=1).min()
+        far = np.inf if found.best is None else found.best.distance
+        assert found.evidence.proof is None or far <= nearest * (1 + 1e-9)
 
 
 def test_a_bounded_move_is_looked_for_with_calls_of_its_own() -> None:

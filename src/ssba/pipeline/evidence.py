@@ -56,12 +56,11 @@ def search_in_shells(states: States) -> list[QueryState]:
                 del going[number]
                 continue
             listed += [(number, archive, one[states[number].distance(one) >= inner]) for archive, one in rows]
-        _ask_listed(states, listed)
+        left = _ask_listed(states, listed)
         for number in list(going):
-            # All rows within the shell were asked; what time left unasked is marked in its archive.
             found = states[number].found
-            if not outer[number] or found.best_distance <= outer[number] or states[number].was_stopped:
-                found.exhausted = not states[number].was_stopped
+            if not outer[number] or found.best_distance <= outer[number] or number in left:
+                found.exhausted = number not in left
                 done.append(states[number])
                 del going[number]
     return done
@@ -106,14 +105,18 @@ def _rows_of(state: QueryState, radius: float, most: int) -> list[tuple[Archive,
     return listed
 
 
-def _ask_listed(states: States, listed: Sequence[Listed]) -> None:
-    """Ask about rows of regions of some queries, from these outward, until one reaches."""
+def _ask_listed(states: States, listed: Sequence[Listed]) -> set[int]:
+    """Ask about rows of regions of some queries, from these outward, until one reaches.
+
+    Returned are the queries of which rows are left: their budget, the time or the few calls allowed ended it.
+    """
     if not listed:
-        return
+        return set()
     ledger = ledger_of(states, [(number, archive.region) for number, archive, _ in listed])
     ledger.best[:] = [states[number].found.best_distance for number, _, _ in listed]
     ask_outward(ledger, {place: rows for place, (_, _, rows) in enumerate(listed)})
     hand_over(states, [archive for _, archive, _ in listed], ledger)
+    return set(np.flatnonzero(~ledger.is_open).tolist())
 
 
 def gather_evidence(states: States) -> None:
@@ -169,8 +172,7 @@ def ask_all_nearer(states: States) -> None:
             if rows is not None:
                 known.add(number)
                 listed += [(number, *one) for one in rows]
-    _ask_listed(states, listed)
-    for number in known:
+    for number in known - _ask_listed(states, listed):
         states[number].found.exhausted = not states[number].was_stopped
 
 
