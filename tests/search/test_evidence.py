@@ -214,6 +214,18 @@ def test_a_region_draws_the_same_whatever_others_there_are() -> None:
         np.testing.assert_array_equal(together[at == number], alone)
 
 
+@pytest.mark.parametrize("count", [1, 40])
+def test_whole_numbers_that_only_others_can_change_make_no_difference(count: int) -> None:
+    """The first query stands at the end of its whole numbers, the second does not."""
+    queries: list[object] = [{"r": 0.0, "n": 4, "c": "u"}, {"r": 1.0, "n": 2, "c": "w"}]
+    radius, rules = [2.5, 1.5], ("n >= x.n", "r <= x.r + 0.1")
+    together, at = drawn_together(THREE_KINDS, queries, radius, count, *rules)
+    for number in range(2):
+        alone, _ = drawn_together(THREE_KINDS, [queries[number]], [radius[number]], count, *rules)
+        assert len(alone) == count
+        np.testing.assert_array_equal(together[at == number], alone)
+
+
 def test_levels_and_whole_numbers_are_drawn_by_each_region_for_itself() -> None:
     rows, at = drawn_together(
         THREE_KINDS, [{"r": 0.0, "n": 0, "c": "u"}, {"r": 1.0, "n": 2, "c": "v"}], [2.5, 1.5], 50

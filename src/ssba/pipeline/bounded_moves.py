@@ -38,15 +38,15 @@ def bounded_moves(states: States, boundary: EncodedPoints | None) -> None:
     """Try the feasible rows nearest to the boundary; one reaches the target, or is the bounded move.
 
     These rows come after all that the search asked, so that a larger budget asks them, too. The bounded move
-    itself is checked whatever the budget. A row that proves to reach only then is passed over: with a larger
-    budget the search may end at a farther one, and a larger budget is never worse.
+    itself is checked whatever the budget. A row that proves to reach only then is the answer, unless the
+    budget ended the search: with a larger one it may end at a farther row, and no larger budget is worse.
     """
     choices = [choice_of(state, found) for state, found in _approached(states, boundary)]
     moving = list[tuple[QueryState, Move]]()
     for choice in chosen_from(choices):
         state, best = choice.state, choice.best
         if choice.passed_over and not state.was_stopped:
-            # The search found no room around it, since it looked around nearer rows only.
+            # The search ended by itself: no larger budget has another answer.
             answer = min(choice.passed_over, key=lambda move: move.distance)
             state.found.answers.append(counterfactual(state, answer.row, answer.output))
             continue

@@ -191,19 +191,19 @@ class _Ball:
             return rows
         left = self.metric.length(self._budget - np.where(moved, 0.0, self._costs(rows)).sum(axis=1))
         aims = _Directions(regions, self.metric, numbers)
-        rough, out = rows.copy(), np.arange(len(rows))
+        rough, waiting = rows.copy(), np.arange(len(rows))
         # On steps hardly a row lies in the ball as it is drawn.
-        rounds = 1 if regions.grid.stepped[numbers.any(axis=0)].any() else _DIRECT_ROUNDS
-        for number in range(rounds):
-            most = int(self.place[out].max()) + 1
-            way, far = _block(regions, self.metric, most, draws.of("ball", number))
-            place = self.place[out]
-            aimed = aims.rows(self.of[out], choose(way, place), far[place], left[out])
-            rough[out] = np.where(moved[out], aimed, rows[out])
-            if rounds > 1:
-                out = out[~self.take(out).contains(rough[out])]
-            if not len(out):
+        on_steps = (moved & regions.grid.stepped).any(axis=1)
+        for number in range(_DIRECT_ROUNDS):
+            place = self.place[waiting]
+            way, far = _block(regions, self.metric, int(place.max()) + 1, draws.of("ball", number))
+            aimed = aims.rows(self.of[waiting], choose(way, place), far[place], left[waiting])
+            rough[waiting] = np.where(moved[waiting], aimed, rows[waiting])
+            waiting = waiting[~on_steps[waiting]]
+            waiting = waiting[~self.take(waiting).contains(rough[waiting])]
+            if not len(waiting):
                 break
+        out = np.union1d(np.flatnonzero(on_steps), waiting)
         if len(out):
             rest = self.take(out)
             rough[out] = rest._swept(rest._pulled_in(rough[out], rows[out]), numbers, draws)
@@ -231,7 +231,8 @@ class _Ball:
         for sweep in range(_SWEEPS):
             turn = draws.of("sweep", sweep)
             luck = self._shared(turn.of("luck"), 2 * len(cells)).T
-            total = costs.sum(axis=0)
+            # Added up in the same order however many rows there are.
+            total = sum(costs[1:], costs[0])
             for j in turn.of("order").generator.permutation(len(cells)).tolist():
                 mine = np.flatnonzero(moved[:, j])
                 if not len(mine):
